@@ -1,0 +1,3 @@
+//! The command `s3cmtf`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The vector kernels of s3cmtf.

@@ -1,0 +1,1 @@
+//! The only place that opens files: tables in, models in and out.

@@ -1,0 +1,18 @@
+//! Sparse coupled matrix-tensor factorization.
+//!
+//! A [`Problem`] is a sparse tensor and the matrices coupled to its modes. [`Training`] turns it into a [`Run`]:
+//! a [`Model`] (a core and a factor per mode and per matrix) and the record of how it came about. Data goes one
+//! way: files, problem, training, model, files.
+
+mod error;
+pub mod files;
+mod model;
+mod params;
+mod problem;
+mod training;
+
+pub use error::Error;
+pub use model::{Core, CoupledFactor, Errors, Factor, Model};
+pub use params::{CoreKind, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
+pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
+pub use training::{DataRecord, Epoch, Record, Run, Stop, Summary, Training};

@@ -1,0 +1,241 @@
+//! What comes out: a core, a factor for each mode and for each coupled matrix.
+
+mod core;
+mod normalize;
+mod orthogonal;
+mod predict;
+
+pub use self::core::Core;
+pub use predict::Errors;
+
+use crate::Error;
+use crate::params::CoreKind;
+use crate::problem::{Entries, Kind, Mode, UNKNOWN, grown_limit};
+
+/// A dense matrix of factor values, one row per row of its mode.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    rank: usize,
+    values: Vec<f32>,
+}
+
+impl Factor {
+    /// A factor from its values, row after row.
+    ///
+    /// # Panics
+    /// If `rank` is 0 or `values` are not whole rows.
+    pub fn new(rank: usize, values: Vec<f32>) -> Self {
+        assert!(rank > 0 && values.len().is_multiple_of(rank), "{} values in rows of {rank}", values.len());
+        Factor { rank, values }
+    }
+
+    /// The number of columns.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.rank
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.rank..(row + 1) * self.rank]
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All values, row after row.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// The mean of the rows: what is known of an entity of which nothing is known.
+    pub fn average(&self) -> Vec<f32> {
+        let mut sum = vec![0.0f64; self.rank];
+        for row in self.values.chunks_exact(self.rank) {
+            for (sum, &value) in sum.iter_mut().zip(row) {
+                *sum += f64::from(value);
+            }
+        }
+        let rows = self.rows().max(1) as f64;
+        sum.iter().map(|&sum| (sum / rows) as f32).collect()
+    }
+}
+
+/// The factor of a coupled matrix's columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoupledFactor {
+    /// The matrix's name.
+    pub name: String,
+    /// The mode that its rows are, counted from 0.
+    pub mode: usize,
+    /// What its absent cells mean.
+    pub kind: Kind,
+    /// Its weight lambda_m.
+    pub weight: f32,
+    /// Its columns; none for a graph.
+    pub columns: Mode,
+    /// One row per column of the matrix; no rows for a graph.
+    pub factor: Factor,
+}
+
+/// A factorization: `x = core x_1 u_1 x_2 u_2 ...`, and `y = u v'` for each coupled matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    pub(crate) modes: Vec<Mode>,
+    pub(crate) core: Core,
+    pub(crate) factors: Vec<Factor>,
+    pub(crate) coupled: Vec<CoupledFactor>,
+    pub(crate) range: [f32; 2],
+}
+
+impl Model {
+    /// A model from its parts.
+    ///
+    /// # Errors
+    /// If the parts do not fit together, or a number is not finite.
+    pub fn new(
+        modes: Vec<Mode>,
+        core: Core,
+        factors: Vec<Factor>,
+        coupled: Vec<CoupledFactor>,
+        range: [f32; 2],
+    ) -> Result<Self, Error> {
+        let fail = |what: String| Err(Error::Problem(what));
+        let ranks = core.ranks(modes.len());
+        if modes.len() < 2 || factors.len() != modes.len() || ranks.len() != modes.len() {
+            return fail(format!(
+                "{} modes, {} factors and a core of order {}",
+                modes.len(),
+                factors.len(),
+                ranks.len()
+            ));
+        }
+        for ((mode, factor), &rank) in modes.iter().zip(&factors).zip(&ranks) {
+            if factor.rank() != rank || factor.rows() != mode.rows() {
+                return fail(format!(
+                    "the factor of mode {} is {} x {}, but the mode has {} rows and the core rank {rank}",
+                    mode.name(),
+                    factor.rows(),
+                    factor.rank(),
+                    mode.rows()
+                ));
+            }
+        }
+        for matrix in &coupled {
+            let rows = if matrix.kind == Kind::Graph { 0 } else { matrix.columns.rows() };
+            let fits = matrix.mode < modes.len()
+                && matrix.factor.rank() == ranks[matrix.mode]
+                && matrix.factor.rows() == rows
+                && matrix.weight.is_finite();
+            if !fits {
+                return fail(format!(
+                    "the factor of coupled matrix {} does not fit its mode or columns",
+                    matrix.name
+                ));
+            }
+        }
+        let model = Model { modes, core, factors, coupled, range };
+        if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {
+            return fail("the model has numbers that are not finite".into());
+        }
+        Ok(model)
+    }
+
+    /// The modes of the tensor.
+    pub fn modes(&self) -> &[Mode] {
+        &self.modes
+    }
+
+    /// The core.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// The factor of each mode.
+    pub fn factors(&self) -> &[Factor] {
+        &self.factors
+    }
+
+    /// The factor of each coupled matrix.
+    pub fn coupled(&self) -> &[CoupledFactor] {
+        &self.coupled
+    }
+
+    /// The smallest and largest value that was observed in training.
+    pub fn range(&self) -> [f32; 2] {
+        self.range
+    }
+
+    /// Whether the core is full or diagonal.
+    pub fn core_kind(&self) -> CoreKind {
+        match self.core {
+            Core::Full { .. } => CoreKind::Full,
+            Core::Diagonal(_) => CoreKind::Diagonal,
+        }
+    }
+
+    /// Whether every number is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        finite(self.core.values())
+            && self.factors.iter().all(|factor| finite(factor.values()))
+            && self.coupled.iter().all(|matrix| finite(matrix.factor.values()))
+    }
+
+    /// Puts entries given by ids on the model's rows. An id without a row becomes [`UNKNOWN`], which predictions
+    /// treat as the average entity.
+    ///
+    /// # Errors
+    /// If the entries have another number of modes, or an id lies far beyond its mode.
+    pub(crate) fn locate(&self, entries: &Entries) -> Result<Entries, Error> {
+        locate(&self.modes, entries)
+    }
+
+    /// How many of the given entries name an id that the model has no row for.
+    ///
+    /// # Errors
+    /// If the entries have another number of modes, or an id lies far beyond its mode.
+    pub fn unknown(&self, entries: &Entries) -> Result<usize, Error> {
+        let located = self.locate(entries)?;
+        let unknown =
+            |place: &usize| (0..located.order()).any(|mode| located.indices(mode)[*place] == UNKNOWN);
+        Ok((0..located.len()).filter(unknown).count())
+    }
+}
+
+/// Puts entries given by ids on the rows of `modes`, see [`Model::locate`].
+pub(crate) fn locate(modes: &[Mode], entries: &Entries) -> Result<Entries, Error> {
+    if entries.order() != modes.len() {
+        return Err(Error::Problem(format!(
+            "{}: {} indices per entry, but the model has {} modes",
+            entries.name(),
+            entries.order(),
+            modes.len()
+        )));
+    }
+    for (number, mode) in modes.iter().enumerate() {
+        let ids = entries.indices(number);
+        let limit = grown_limit(mode.size());
+        if let Some(entry) = ids.iter().position(|&id| id >= limit) {
+            let what = format!(
+                "index {} of mode {} ({}) is beyond its size {}",
+                u64::from(ids[entry]) + 1,
+                number + 1,
+                mode.name(),
+                mode.size()
+            );
+            return Err(Error::Entry { table: entries.name().to_owned(), entry, what });
+        }
+    }
+    let mut indices: Vec<Vec<u32>> = (0..modes.len()).map(|mode| entries.indices(mode).to_vec()).collect();
+    for (mode, ids) in modes.iter().zip(&mut indices) {
+        mode.locate(ids);
+    }
+    Ok(Entries::from_rows(entries.name().to_owned(), indices, entries.values().to_vec()))
+}

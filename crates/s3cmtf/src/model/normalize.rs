@@ -1,0 +1,1 @@
+//! Columns of length one, for non-negative models.

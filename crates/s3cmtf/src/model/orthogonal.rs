@@ -1,0 +1,1 @@
+//! Orthogonal factors, with the core and the coupled factors adjusted.

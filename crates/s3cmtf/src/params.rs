@@ -1,0 +1,213 @@
+//! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::problem::Problem;
+
+/// The largest rank of a mode.
+pub const MAX_RANK: usize = 1024;
+/// The most numbers a core may have: 2^26, a quarter of a gigabyte.
+pub const MAX_CORE: usize = 1 << 26;
+
+/// Which entries of the core may differ from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CoreKind {
+    /// All of them: Tucker.
+    Full,
+    /// Those on the diagonal: CP, with one rank for all modes.
+    Diagonal,
+}
+
+/// How gradients of tensor entries are computed; all methods compute the same ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Entries that share indices share their contractions; vector instructions.
+    Fast,
+    /// The paper's Algorithm 3: intermediate data S and Collapse.
+    Opt,
+    /// The paper's Algorithm 2: every gradient from scratch.
+    Naive,
+}
+
+/// How threads share the factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheme {
+    /// At any time a thread owns the rows it changes.
+    Blocks,
+    /// The paper's HOGWILD!: all threads change all rows, without waiting for each other.
+    LockFree,
+}
+
+/// Where the factors and the core start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// A first concept that predicts the mean, and small signed noise around a diagonal core for the others.
+    Mean,
+    /// The paper's: everything random and positive, scaled so that predictions start at the mean.
+    Random,
+}
+
+/// The settings of a run.
+///
+/// Each field says its meaning, its default and its range; [`Params::check`] holds a problem against the ranges.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The rank of each mode, or one rank for all. Default 10. From 1 to [`MAX_RANK`].
+    pub ranks: Vec<usize>,
+    /// Full or diagonal core. Default full.
+    pub core: CoreKind,
+    /// How gradients are computed. Default fast.
+    pub method: Method,
+    /// How threads share the factors. Default blocks.
+    pub scheme: Scheme,
+    /// Whether the same seed must give bitwise the same model for any number of threads. Default no.
+    pub deterministic: bool,
+    /// Where the factors start. Default mean; paper: random.
+    pub start: Start,
+    /// The most passes over the data. Default 30. 1 or more.
+    pub epochs: usize,
+    /// The first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
+    pub rate: Option<f32>,
+    /// The decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
+    pub decay: f32,
+    /// The weight of the regulariser. Default and paper: 0.1. 0 or more.
+    pub lambda_reg: f32,
+    /// The weight of each coupled matrix that has none of its own. Default 1; paper: 10. 0 or more.
+    pub lambda_couple: f32,
+    /// L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
+    pub l1: bool,
+    /// Whether factors and core stay at or above zero. Default no.
+    pub nonnegative: bool,
+    /// Whether the factors are made orthogonal at the end. Default no.
+    pub orthogonal: bool,
+    /// Stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
+    pub tolerance: f64,
+    /// Stop after this many epochs without a better held-out RMSE, and keep the best. Default none. 1 or more.
+    pub patience: Option<usize>,
+    /// Threads; 0 is all cores. Default 0.
+    pub threads: usize,
+    /// The seed of everything random. Default 1.
+    pub seed: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            ranks: vec![10],
+            core: CoreKind::Full,
+            method: Method::Fast,
+            scheme: Scheme::Blocks,
+            deterministic: false,
+            start: Start::Mean,
+            epochs: 30,
+            rate: None,
+            decay: 0.1,
+            lambda_reg: 0.1,
+            lambda_couple: 1.0,
+            l1: false,
+            nonnegative: false,
+            orthogonal: false,
+            tolerance: 0.0,
+            patience: None,
+            threads: 0,
+            seed: 1,
+        }
+    }
+}
+
+impl Params {
+    /// The paper's settings: lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random start.
+    pub fn paper() -> Self {
+        Params {
+            rate: Some(0.001),
+            decay: 0.1,
+            lambda_reg: 0.1,
+            lambda_couple: 10.0,
+            start: Start::Random,
+            ..Params::default()
+        }
+    }
+
+    /// The rank of each of `order` modes.
+    pub fn ranks_for(&self, order: usize) -> Vec<usize> {
+        if self.ranks.len() == 1 { vec![self.ranks[0]; order] } else { self.ranks.clone() }
+    }
+
+    /// The number of threads to use.
+    pub fn n_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            threads => threads,
+        }
+    }
+
+    /// Checks that every setting is in its range, and that the ranks fit the problem.
+    ///
+    /// # Errors
+    /// Names the first setting that is not, its value and its range.
+    pub fn check(&self, problem: &Problem) -> Result<(), Error> {
+        let order = problem.order();
+        let list = || self.ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        if self.ranks.len() != 1 && self.ranks.len() != order {
+            return Err(Error::param("ranks", format!("one number, or {order}, one per mode"), list()));
+        }
+        if let Some(rank) = self.ranks.iter().find(|&&rank| rank == 0 || rank > MAX_RANK) {
+            return Err(Error::param("rank", format!("from 1 to {MAX_RANK}"), rank));
+        }
+        let ranks = self.ranks_for(order);
+        if self.core == CoreKind::Diagonal && ranks.iter().any(|&rank| rank != ranks[0]) {
+            return Err(Error::param("ranks", "the same for all modes when the core is diagonal", list()));
+        }
+        let full = self.core == CoreKind::Full || self.orthogonal;
+        if full
+            && ranks
+                .iter()
+                .try_fold(1usize, |size, &rank| size.checked_mul(rank))
+                .is_none_or(|size| size > MAX_CORE)
+        {
+            let expected = format!("small enough for a core of at most {MAX_CORE} numbers (their product)");
+            return Err(Error::param("ranks", expected, list()));
+        }
+        if self.epochs == 0 {
+            return Err(Error::param("epochs", "1 or more", self.epochs));
+        }
+        if let Some(rate) = self.rate
+            && !(rate.is_finite() && rate > 0.0)
+        {
+            return Err(Error::param("rate", "above 0 and finite", rate));
+        }
+        for (name, value) in [
+            ("decay", f64::from(self.decay)),
+            ("lambda-reg", f64::from(self.lambda_reg)),
+            ("lambda-couple", f64::from(self.lambda_couple)),
+            ("tolerance", self.tolerance),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::param(name, "0 or more and finite", value));
+            }
+        }
+        if self.patience == Some(0) {
+            return Err(Error::param("patience", "1 or more", 0));
+        }
+        if self.nonnegative && self.orthogonal {
+            return Err(Error::param(
+                "orthogonal",
+                "off when the factors are non-negative (QR makes signs)",
+                "on",
+            ));
+        }
+        if self.deterministic && self.scheme == Scheme::LockFree && self.n_threads() > 1 {
+            return Err(Error::param("scheme", "blocks when the run is deterministic", "lock-free"));
+        }
+        if self.threads > 1024 {
+            return Err(Error::param("threads", "from 0 (all cores) to 1024", self.threads));
+        }
+        Ok(())
+    }
+}

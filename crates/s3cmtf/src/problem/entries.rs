@@ -1,0 +1,117 @@
+//! Observed cells of a tensor or a matrix.
+
+use crate::Error;
+
+/// The row of an id that the model does not know.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
+
+/// Observed cells: one array of indices per mode and one of values. A cell that is not here is unknown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Entries {
+    name: String,
+    indices: Vec<Vec<u32>>,
+    values: Vec<f32>,
+}
+
+impl Entries {
+    /// Entries from one array of 0-based indices per mode and the values.
+    ///
+    /// # Errors
+    /// If the arrays differ in length, or a value is not finite.
+    pub fn new(indices: Vec<Vec<u32>>, values: Vec<f32>) -> Result<Self, Error> {
+        for (mode, array) in indices.iter().enumerate() {
+            if array.len() != values.len() {
+                return Err(Error::Problem(format!(
+                    "mode {} has {} indices but there are {} values",
+                    mode + 1,
+                    array.len(),
+                    values.len()
+                )));
+            }
+        }
+        if let Some(entry) = values.iter().position(|value| !value.is_finite()) {
+            let what = format!("the value {} is not finite", values[entry]);
+            return Err(Error::Entry { table: "entries".into(), entry, what });
+        }
+        if let Some((mode, entry)) = indices
+            .iter()
+            .enumerate()
+            .find_map(|(mode, array)| array.iter().position(|&i| i == UNKNOWN).map(|entry| (mode, entry)))
+        {
+            let what =
+                format!("index {UNKNOWN} of mode {} is above the largest possible, 2^32 - 2", mode + 1);
+            return Err(Error::Entry { table: "entries".into(), entry, what });
+        }
+        Ok(Entries { name: "entries".into(), indices, values })
+    }
+
+    /// The same entries under a name that errors will use, such as the path of their file.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Entries whose indices are rows of a known model: no checks, [`UNKNOWN`] allowed.
+    pub(crate) fn from_rows(name: String, indices: Vec<Vec<u32>>, values: Vec<f32>) -> Self {
+        Entries { name, indices, values }
+    }
+
+    /// The name errors use.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number of modes.
+    pub fn order(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The indices along one mode.
+    pub fn indices(&self, mode: usize) -> &[u32] {
+        &self.indices[mode]
+    }
+
+    /// The values.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The mean of the values, 0 where there are none.
+    pub fn mean(&self) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        self.values.iter().map(|&value| f64::from(value)).sum::<f64>() / self.len() as f64
+    }
+
+    /// The smallest and the largest value; `[0, 0]` where there are none.
+    pub fn range(&self) -> [f32; 2] {
+        let Some(&first) = self.values.first() else { return [0.0, 0.0] };
+        self.values.iter().fold([first, first], |[low, high], &value| [low.min(value), high.max(value)])
+    }
+
+    /// The entries at the given places, in that order.
+    pub(crate) fn select(&self, places: &[u32]) -> Entries {
+        let pick = |array: &[u32]| places.iter().map(|&place| array[place as usize]).collect();
+        Entries {
+            name: self.name.clone(),
+            indices: self.indices.iter().map(|array| pick(array)).collect(),
+            values: places.iter().map(|&place| self.values[place as usize]).collect(),
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> (Vec<Vec<u32>>, Vec<f32>) {
+        (self.indices, self.values)
+    }
+}

@@ -1,0 +1,281 @@
+//! What is to be factorized: a sparse tensor and the matrices coupled to it, checked once and then immutable.
+
+mod coupled;
+mod duplicates;
+mod entries;
+mod mode;
+mod rows;
+mod split;
+
+pub use coupled::{Coupled, Kind};
+pub use entries::Entries;
+pub(crate) use entries::UNKNOWN;
+pub use mode::Mode;
+
+use crate::Error;
+use rows::present_rows;
+
+/// A sparse tensor and the matrices coupled to its modes.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    modes: Vec<Mode>,
+    entries: Entries,
+    coupled: Vec<Coupled>,
+    notes: Vec<String>,
+}
+
+/// Collects the parts of a [`Problem`]; [`ProblemBuilder::build`] checks that they fit together.
+#[derive(Clone, Debug)]
+pub struct ProblemBuilder {
+    entries: Entries,
+    names: Option<Vec<String>>,
+    sizes: Option<Vec<u32>>,
+    coupled: Vec<Coupled>,
+}
+
+impl Problem {
+    /// Starts a problem from the observed entries of its tensor.
+    pub fn builder(entries: Entries) -> ProblemBuilder {
+        ProblemBuilder { entries, names: None, sizes: None, coupled: Vec::new() }
+    }
+
+    /// The modes of the tensor.
+    pub fn modes(&self) -> &[Mode] {
+        &self.modes
+    }
+
+    /// The number of modes.
+    pub fn order(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// The observed entries of the tensor; their indices are rows (see [`Mode::id`]), not ids.
+    pub fn entries(&self) -> &Entries {
+        &self.entries
+    }
+
+    /// The coupled matrices.
+    pub fn coupled(&self) -> &[Coupled] {
+        &self.coupled
+    }
+
+    /// What was changed or looked odd while the problem was built: merged duplicates, grown modes.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many tensor entries each row of a mode has.
+    pub fn counts(&self, mode: usize) -> Vec<u32> {
+        let mut counts = vec![0; self.modes[mode].rows()];
+        for &row in self.entries.indices(mode) {
+            counts[row as usize] += 1;
+        }
+        counts
+    }
+}
+
+impl ProblemBuilder {
+    /// Names the modes; without it they are `mode1`, `mode2` and so on.
+    #[must_use]
+    pub fn names(mut self, names: Vec<String>) -> Self {
+        self.names = Some(names);
+        self
+    }
+
+    /// Declares the number of ids of each mode; without it the largest id in the data decides.
+    #[must_use]
+    pub fn sizes(mut self, sizes: Vec<u32>) -> Self {
+        self.sizes = Some(sizes);
+        self
+    }
+
+    /// Couples a matrix.
+    #[must_use]
+    pub fn couple(mut self, coupled: Coupled) -> Self {
+        self.coupled.push(coupled);
+        self
+    }
+
+    /// Checks the parts and puts them together.
+    ///
+    /// # Errors
+    /// If there is no entry or fewer than two modes, if names or sizes do not match the modes, if an index lies
+    /// beyond its mode, or if a matrix is coupled to a mode that does not exist or that its rows do not fit.
+    pub fn build(self) -> Result<Problem, Error> {
+        let ProblemBuilder { entries, names, sizes, mut coupled } = self;
+        let order = entries.order();
+        if order < 2 {
+            return Err(Error::Problem(format!(
+                "{}: a tensor has 2 or more modes, but this has {order}",
+                entries.name()
+            )));
+        }
+        if entries.is_empty() {
+            return Err(Error::Problem(format!("{}: there is no entry to learn from", entries.name())));
+        }
+        if entries.len() >= u32::MAX as usize {
+            return Err(Error::Problem(format!("{}: more than 2^32 - 2 entries", entries.name())));
+        }
+        let names = checked_names(names, order)?;
+        if let Some(sizes) = &sizes
+            && sizes.len() != order
+        {
+            return Err(Error::param(
+                "sizes",
+                format!("{order} numbers, one per mode"),
+                format!("{sizes:?}"),
+            ));
+        }
+        for matrix in &coupled {
+            if matrix.mode >= order {
+                return Err(Error::Problem(format!(
+                    "{}: coupled to mode {}, but the tensor has {order} modes",
+                    matrix.name,
+                    matrix.mode + 1
+                )));
+            }
+            if let Some(weight) = matrix.weight
+                && !(weight.is_finite() && weight >= 0.0)
+            {
+                return Err(Error::param("weight", "0 or more and finite", weight));
+            }
+        }
+
+        let mut notes = Vec::new();
+        let mut modes = Vec::with_capacity(order);
+        for (mode, name) in names.iter().enumerate() {
+            let declared = sizes.as_ref().map(|sizes| sizes[mode]);
+            let size = mode_size(mode, name, &entries, &coupled, declared, &mut notes)?;
+            let mut lists = vec![entries.indices(mode)];
+            for matrix in coupled.iter().filter(|matrix| matrix.mode == mode) {
+                lists.push(matrix.entries.indices(0));
+                if matrix.kind == Kind::Graph {
+                    lists.push(matrix.entries.indices(1));
+                }
+            }
+            modes.push(present_rows(name, size, &lists));
+        }
+
+        let name = entries.name().to_owned();
+        let (mut indices, mut values) = entries.into_parts();
+        for (mode, array) in modes.iter().zip(&mut indices) {
+            mode.locate(array);
+        }
+        let merged = duplicates::merge(&mut indices, &mut values);
+        if merged > 0 {
+            notes.push(format!(
+                "{name}: {merged} duplicate entries were merged into the mean of their values"
+            ));
+        }
+        let entries = Entries::from_rows(name, indices, values);
+        for matrix in &mut coupled {
+            settle_matrix(matrix, &modes[matrix.mode], &mut notes)?;
+        }
+        Ok(Problem { modes, entries, coupled, notes })
+    }
+}
+
+fn checked_names(names: Option<Vec<String>>, order: usize) -> Result<Vec<String>, Error> {
+    let Some(names) = names else { return Ok((1..=order).map(|mode| format!("mode{mode}")).collect()) };
+    let list = || names.join(",");
+    if names.len() != order {
+        return Err(Error::param("modes", format!("{order} names, one per mode of the tensor"), list()));
+    }
+    for (place, name) in names.iter().enumerate() {
+        if name.is_empty() || name.parse::<u64>().is_ok() || names[..place].contains(name) {
+            return Err(Error::param("modes", "distinct names that are not numbers", list()));
+        }
+    }
+    Ok(names)
+}
+
+/// How far ids that a mode's own entries do not have may lie beyond those that they have, before they are taken
+/// for a mistake (the wrong mode, swapped columns): a tenth. A few late ids are ordinary in a split of real data.
+pub(crate) fn grown_limit(size: u32) -> u32 {
+    size.saturating_add(size / 10)
+}
+
+/// The size of a mode: as declared, or the largest id of the tensor, grown a little by its coupled matrices.
+fn mode_size(
+    mode: usize,
+    name: &str,
+    entries: &Entries,
+    coupled: &[Coupled],
+    declared: Option<u32>,
+    notes: &mut Vec<String>,
+) -> Result<u32, Error> {
+    let largest = |ids: &[u32]| ids.iter().max().map_or(0, |&id| id + 1);
+    let own = largest(entries.indices(mode));
+    let beyond = |ids: &[u32], limit: u32| ids.iter().position(|&id| id >= limit);
+    let label = format!("mode {} ({name})", mode + 1);
+    if let Some(size) = declared
+        && let Some(entry) = beyond(entries.indices(mode), size)
+    {
+        let id = entries.indices(mode)[entry];
+        let what = format!("index {} of {label} is beyond its declared size {size}", id + 1);
+        return Err(Error::Entry { table: entries.name().to_owned(), entry, what });
+    }
+    let mut size = declared.unwrap_or(own);
+    let limit = declared.unwrap_or_else(|| grown_limit(own));
+    for matrix in coupled.iter().filter(|matrix| matrix.mode == mode) {
+        let columns = if matrix.kind == Kind::Graph { 2 } else { 1 };
+        for ids in (0..columns).map(|column| matrix.entries.indices(column)) {
+            if let Some(entry) = beyond(ids, limit) {
+                let what = match declared {
+                    Some(size) => {
+                        format!("row {} is beyond the declared size {size} of {label}", ids[entry] + 1)
+                    }
+                    None => format!(
+                        "row {} does not fit {label}, which has {own} rows in {}: couple it to another mode, \
+                         or declare the mode's size",
+                        ids[entry] + 1,
+                        entries.name()
+                    ),
+                };
+                return Err(Error::Entry { table: matrix.entries.name().to_owned(), entry, what });
+            }
+            if largest(ids) > size {
+                size = largest(ids);
+                notes.push(format!(
+                    "{}: {label} grows from {own} to {size} rows, the last ones known from this matrix alone",
+                    matrix.entries.name()
+                ));
+            }
+        }
+    }
+    Ok(size)
+}
+
+/// Puts a matrix's entries on rows, makes a graph undirected, and merges duplicates.
+fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> Result<(), Error> {
+    let table = matrix.entries.name().to_owned();
+    let (mut indices, mut values) = std::mem::take(&mut matrix.entries).into_parts();
+    mode.locate(&mut indices[0]);
+    if matrix.kind == Kind::Graph {
+        mode.locate(&mut indices[1]);
+        let before = values.len();
+        let edges: Vec<(u32, u32, f32)> = (0..before)
+            .map(|place| (indices[0][place], indices[1][place], values[place]))
+            .filter(|(a, b, _)| a != b)
+            .map(|(a, b, weight)| (a.min(b), a.max(b), weight))
+            .collect();
+        if edges.len() < before {
+            notes.push(format!("{table}: {} edges from a row to itself were dropped", before - edges.len()));
+        }
+        if edges.is_empty() {
+            return Err(Error::Problem(format!("{table}: the graph connects no two different rows")));
+        }
+        indices = vec![edges.iter().map(|edge| edge.0).collect(), edges.iter().map(|edge| edge.1).collect()];
+        values = edges.iter().map(|edge| edge.2).collect();
+    }
+    let merged = duplicates::merge(&mut indices, &mut values);
+    if merged > 0 && matrix.kind == Kind::Graph {
+        notes.push(format!(
+            "{table}: {merged} edges were given more than once (a-b and b-a are the same edge)"
+        ));
+    } else if merged > 0 {
+        notes.push(format!("{table}: {merged} duplicate entries were merged into the mean of their values"));
+    }
+    matrix.entries = Entries::from_rows(table, indices, values);
+    Ok(())
+}

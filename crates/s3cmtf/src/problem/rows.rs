@@ -1,0 +1,66 @@
+//! From the ids in the data to the rows of the factors.
+
+use rayon::prelude::*;
+
+use super::entries::UNKNOWN;
+use super::mode::Mode;
+
+/// Up to this many ids a table with one number per id is affordable and beats a search.
+const TABLE_LIMIT: usize = 1 << 26;
+
+/// A mode of `size` ids in which exactly the ids that occur in `lists` have a row.
+pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
+    let present = if (size as usize) <= TABLE_LIMIT {
+        let mut seen = vec![false; size as usize];
+        for &id in lists.iter().copied().flatten() {
+            seen[id as usize] = true;
+        }
+        (0..size).filter(|&id| seen[id as usize]).collect()
+    } else {
+        let mut ids: Vec<u32> = lists.concat();
+        ids.par_sort_unstable();
+        ids.dedup();
+        ids
+    };
+    Mode::with_present(name, size, present).expect("sorted, distinct and below the size by construction")
+}
+
+impl Mode {
+    /// Replaces each id by its row, [`UNKNOWN`] where it has none.
+    pub(crate) fn locate(&self, ids: &mut [u32]) {
+        let Some(present) = self.present() else {
+            let size = self.size();
+            return ids.par_iter_mut().for_each(|id| {
+                if *id >= size {
+                    *id = UNKNOWN;
+                }
+            });
+        };
+        if self.size() as usize <= TABLE_LIMIT && ids.len() > present.len() / 8 {
+            let mut table = vec![UNKNOWN; self.size() as usize];
+            for (row, &id) in present.iter().enumerate() {
+                table[id as usize] = row as u32;
+            }
+            ids.par_iter_mut().for_each(|id| *id = table.get(*id as usize).copied().unwrap_or(UNKNOWN));
+        } else {
+            ids.par_iter_mut().for_each(|id| *id = self.row(*id).unwrap_or(UNKNOWN));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locate_agrees_with_row_for_small_and_huge_modes() {
+        for size in [1000, u32::MAX] {
+            let ids = [3, 999, 7, 3, 500];
+            let mode = present_rows("user", size, &[&ids]);
+            assert_eq!(mode.rows(), 4);
+            let mut located = [3, 4, 999, 7, u32::MAX - 1];
+            mode.locate(&mut located);
+            assert_eq!(located, [0, UNKNOWN, 3, 1, UNKNOWN]);
+        }
+    }
+}

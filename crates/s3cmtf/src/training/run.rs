@@ -1,0 +1,110 @@
+//! What a run leaves: the model, what happened in each epoch, and why it stopped.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Model;
+use crate::params::Params;
+
+/// What one pass over the data did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// The epoch, counted from 1.
+    pub epoch: usize,
+    /// Seconds of training so far; evaluation is not counted.
+    pub seconds: f64,
+    /// Tensor entries and observed matrix entries per second of this epoch's training.
+    pub entries_per_second: f64,
+    /// The RMSE over the training entries after the epoch.
+    pub train_rmse: f64,
+    /// The RMSE over the test (or held-out) entries after the epoch, if there are any.
+    pub test_rmse: Option<f64>,
+    /// The step size eta_t of the epoch.
+    pub rate: f64,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// All epochs were run.
+    Epochs,
+    /// The training RMSE changed by less than the tolerance.
+    Tolerance,
+    /// The held-out RMSE had not improved for `patience` epochs.
+    Patience,
+    /// The run was interrupted; the model so far was kept.
+    Interrupted,
+    /// No step size was small enough; the last good model was kept.
+    Diverged,
+}
+
+impl Stop {
+    /// The reason in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Stop::Epochs => "all epochs were run",
+            Stop::Tolerance => "the training RMSE hardly changed any more",
+            Stop::Patience => "the held-out RMSE did not improve any more",
+            Stop::Interrupted => "interrupted; the model so far was kept",
+            Stop::Diverged => "no step size was small enough; the last good model was kept",
+        }
+    }
+}
+
+/// The end of a run in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Why it stopped.
+    pub stop: Stop,
+    /// How many epochs were run.
+    pub epochs: usize,
+    /// The epoch whose model was kept; 0 is the start.
+    pub best_epoch: usize,
+    /// The RMSE of the kept model over the training entries.
+    pub train_rmse: f64,
+    /// The RMSE of the kept model over the test (or held-out) entries, if there are any.
+    pub test_rmse: Option<f64>,
+    /// Seconds of training; evaluation is not counted.
+    pub seconds: f64,
+}
+
+/// The data a model was trained on, in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// Training entries of the tensor.
+    pub entries: usize,
+    /// Test or held-out entries.
+    pub test_entries: usize,
+    /// The mean of the training values.
+    pub mean: f64,
+    /// The same for the same problem, whatever the order of its entries was in the file.
+    pub fingerprint: String,
+}
+
+/// Everything about a run but the model's numbers: the readable half of a saved model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of s3cmtf that ran.
+    pub version: String,
+    /// The settings.
+    pub params: Params,
+    /// The data.
+    pub data: DataRecord,
+    /// The vector instructions used.
+    pub instructions: String,
+    /// The number of threads used.
+    pub threads: usize,
+    /// The end in numbers.
+    pub summary: Summary,
+    /// Each epoch in numbers.
+    pub history: Vec<Epoch>,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The factorization.
+    pub model: Model,
+    /// How it came about.
+    pub record: Record,
+}
