@@ -1,1 +1,291 @@
-//! The vector kernels of s3cmtf.
+//! The vector kernels of s3cmtf, and all of its `unsafe` code: slices in, slices out, checks at the door.
+//!
+//! A tensor entry's prediction is linear in each of its factor rows. Once the core has been contracted with the
+//! rows of all modes but two (the *outer* modes), what is left for an entry is the bilinear form `a' T b` of its
+//! two *inner* rows, and `T` is the same for all entries that agree in the outer modes. So three kernels do it all:
+//!
+//! 1. [`Kernels::combine`]: `T = sum_o w[o] G[o]`, once per chunk of entries that agree in the outer modes;
+//! 2. [`Kernels::bilinear`]: one gradient step on both inner rows per entry, and `M = sum e a b'` for the chunk;
+//! 3. [`Kernels::spread`]: `h[o] = <G[o], M>`, the outer modes' gradient, and the step `G[o] += s w[o] M`.
+//!
+//! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
+//!
+//! One algorithm ([`generic`]) is written over a vector type ([`vector::Vector`]); `arch` has a thin shell of it per
+//! instruction set; [`Level`] is chosen once, at run time.
+
+mod arch;
+mod buffers;
+mod generic;
+mod rows;
+mod vector;
+
+pub use buffers::Buffers;
+pub use rows::{Rows, SharedRows};
+
+/// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
+pub const CHUNK: usize = 64;
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Level {
+    /// Plain Rust, on any machine; vectorised as far as the compiler does it.
+    Portable,
+    /// AVX2 and FMA: 8 numbers at a time.
+    Avx2,
+    /// AVX-512: 16 numbers at a time.
+    Avx512,
+    /// NEON: 4 numbers at a time.
+    Neon,
+}
+
+impl Level {
+    /// Every level that this machine can run, the best last.
+    pub fn available() -> Vec<Level> {
+        #[allow(unused_mut, reason = "no other level on some machines")]
+        let mut levels = vec![Level::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                levels.push(Level::Avx2);
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    levels.push(Level::Avx512);
+                }
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        levels.push(Level::Neon);
+        levels
+    }
+
+    /// The best level that this machine can run.
+    pub fn best() -> Level {
+        *Level::available().last().unwrap_or(&Level::Portable)
+    }
+
+    /// Its name, as in `run.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+            Level::Neon => "neon",
+        }
+    }
+
+    fn lanes(self) -> usize {
+        match self {
+            Level::Portable => <vector::Plain as vector::Vector>::LANES,
+            Level::Avx2 => 8,
+            Level::Avx512 => 16,
+            Level::Neon => 4,
+        }
+    }
+}
+
+/// How a step changes rows and core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The step size.
+    pub rate: f32,
+    /// Whether the regulariser is the sum of absolute values, in place of squares.
+    pub l1: bool,
+    /// Whether what is changed stays at or above zero.
+    pub nonnegative: bool,
+}
+
+/// One inner mode of a chunk: its rows, the row of each entry, and each row's regulariser.
+#[derive(Debug)]
+pub struct Side<'a, R> {
+    /// The rows that may be touched.
+    pub rows: R,
+    /// The number of values in a row.
+    pub rank: usize,
+    /// For each entry its row, counted from `base`.
+    pub indices: &'a [u32],
+    /// The index of the first row of `rows`.
+    pub base: u32,
+    /// The weight of the regulariser per step, for each row from index 0 on; empty for none.
+    pub reg: &'a [f32],
+}
+
+/// What a chunk did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// The sum of squared errors, each before its step.
+    pub squared_error: f64,
+    /// The sum of squares of all rows on the first side, before their steps.
+    pub squares_p: f32,
+    /// The sum of squares of all rows on the second side, before their steps.
+    pub squares_q: f32,
+}
+
+/// The kernels for one instruction set and one pair of inner ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    level: Level,
+    shape: Shape,
+}
+
+/// Ranks of the two inner modes, and the same padded to whole vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) p: usize,
+    pub(crate) q: usize,
+    pub(crate) p_pad: usize,
+    pub(crate) q_pad: usize,
+}
+
+impl Shape {
+    /// The numbers in one padded `p` x `q` matrix.
+    pub(crate) fn slice(&self) -> usize {
+        self.p_pad4() * self.q_pad
+    }
+
+    /// Rows come in fours, so that sums over them run in four independent chains.
+    pub(crate) fn p_pad4(&self) -> usize {
+        self.p.next_multiple_of(4)
+    }
+
+    pub(crate) fn q_pad4(&self) -> usize {
+        self.q.next_multiple_of(4)
+    }
+}
+
+impl Kernels {
+    /// The kernels for inner ranks `p` and `q` on a level.
+    ///
+    /// # Panics
+    /// If the machine cannot run the level, or a rank is 0.
+    pub fn new(level: Level, p: usize, q: usize) -> Self {
+        assert!(Level::available().contains(&level), "this machine cannot run {}", level.name());
+        assert!(p > 0 && q > 0, "ranks {p} and {q}");
+        let lanes = level.lanes();
+        let shape = Shape { p, q, p_pad: p.next_multiple_of(lanes), q_pad: q.next_multiple_of(lanes) };
+        Kernels { level, shape }
+    }
+
+    /// The instruction set.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The numbers in one slice `G[o]` of the core: a `p` x `q` matrix, padded with zeros.
+    pub fn slice_len(&self) -> usize {
+        self.shape.slice()
+    }
+
+    /// Where element (`p`, `q`) stands in a slice.
+    pub fn place(&self, p: usize, q: usize) -> usize {
+        assert!(p < self.shape.p && q < self.shape.q);
+        p * self.shape.q_pad + q
+    }
+
+    /// The numbers in the working diagonal of a diagonal core: its rank, padded.
+    pub fn diagonal_len(&self) -> usize {
+        self.shape.q_pad
+    }
+
+    /// Working memory for these kernels.
+    pub fn buffers(&self) -> Buffers {
+        Buffers::new(&self.shape)
+    }
+
+    /// Puts `T = sum_o w[o] G[o]`, and its transpose, into `buffers`.
+    ///
+    /// # Panics
+    /// If `core` is not one slice per weight, or `buffers` are another shape's.
+    pub fn combine(&self, core: &[f32], weights: &[f32], buffers: &mut Buffers) {
+        buffers.check(&self.shape);
+        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        arch::combine(self.level, &self.shape, core, weights, buffers);
+    }
+
+    /// Steps through up to [`CHUNK`] entries with the `T` in `buffers`; leaves `M = sum e a b'` there.
+    ///
+    /// # Panics
+    /// If lengths or ranks do not match, an index lies outside its rows, or `buffers` are another shape's.
+    pub fn bilinear<R: Rows>(
+        &self,
+        p: &mut Side<'_, R>,
+        q: &mut Side<'_, R>,
+        values: &[f32],
+        step: Step,
+        buffers: &mut Buffers,
+    ) -> Sums {
+        buffers.check(&self.shape);
+        self.check_sides(p, q, values.len());
+        arch::bilinear(self.level, &self.shape, p, q, values, step, buffers)
+    }
+
+    /// Puts `h[o] = <G[o], M>` into `h`, then steps the core: `G[o] += rate w[o] M`, less its regulariser.
+    ///
+    /// # Panics
+    /// If `core` is not one slice per weight, or `buffers` are another shape's.
+    pub fn spread(
+        &self,
+        core: &mut [f32],
+        weights: &[f32],
+        reg: f32,
+        step: Step,
+        buffers: &Buffers,
+        h: &mut [f32],
+    ) {
+        buffers.check(&self.shape);
+        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        assert_eq!(h.len(), weights.len(), "one number per weight");
+        arch::spread(self.level, &self.shape, core, weights, reg, step, buffers, h);
+    }
+
+    /// Steps through up to [`CHUNK`] entries whose prediction is `sum_j d[j] a[j] b[j]`; leaves `sum e a[j] b[j]`
+    /// in `m`, both padded to [`Kernels::diagonal_len`].
+    ///
+    /// # Panics
+    /// If lengths or ranks do not match, or an index lies outside its rows.
+    #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+    pub fn diagonal<R: Rows>(
+        &self,
+        p: &mut Side<'_, R>,
+        q: &mut Side<'_, R>,
+        values: &[f32],
+        step: Step,
+        d: &[f32],
+        m: &mut [f32],
+        buffers: &mut Buffers,
+    ) -> Sums {
+        buffers.check(&self.shape);
+        assert_eq!(self.shape.p, self.shape.q, "a diagonal is square");
+        assert!(d.len() == self.shape.q_pad && m.len() == self.shape.q_pad, "a padded diagonal");
+        self.check_sides(p, q, values.len());
+        arch::diagonal(self.level, &self.shape, p, q, values, step, d, m, buffers)
+    }
+
+    /// Predicts entries with the `T` in `buffers`.
+    ///
+    /// # Panics
+    /// If lengths or ranks do not match, an index lies outside its rows, or `buffers` are another shape's.
+    pub fn predict(
+        &self,
+        p: &Side<'_, &[f32]>,
+        q: &Side<'_, &[f32]>,
+        buffers: &Buffers,
+        predictions: &mut [f32],
+    ) {
+        buffers.check(&self.shape);
+        assert!(p.rank == self.shape.p && q.rank == self.shape.q, "the ranks of these kernels");
+        assert!(
+            p.indices.len() == predictions.len() && q.indices.len() == predictions.len(),
+            "one index per entry"
+        );
+        arch::predict(self.level, &self.shape, p, q, buffers, predictions);
+    }
+
+    fn check_sides<R>(&self, p: &Side<'_, R>, q: &Side<'_, R>, entries: usize) {
+        assert!(p.rank == self.shape.p && q.rank == self.shape.q, "the ranks of these kernels");
+        assert!(entries <= CHUNK, "{entries} entries in one chunk");
+        assert!(
+            p.indices.len() == entries && q.indices.len() == entries,
+            "one index and one value per entry"
+        );
+    }
+}

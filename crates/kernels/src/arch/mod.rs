@@ -1,0 +1,62 @@
+//! One thin shell of the generic kernels per instruction set, and the choice between them.
+
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+use crate::buffers::Buffers;
+use crate::rows::Rows;
+use crate::vector::Plain;
+use crate::{Level, Shape, Side, Step, Sums, generic};
+
+/// For each kernel a function that runs it on a level. The caller has checked the level and all lengths
+/// (`Kernels::new` and the public methods of `Kernels`).
+macro_rules! dispatch {
+    ($(fn $kernel:ident$(<$rows:ident>)?($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+            pub(crate) fn $kernel$(<$rows: Rows>)?(level: Level, $($argument: $type),*) $(-> $result)? {
+                match level {
+                    // SAFETY: plain Rust runs anywhere; the caller has checked lengths and ranks.
+                    Level::Portable => unsafe { generic::$kernel::<Plain $(, $rows)?>($($argument),*) },
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx2 => {
+                        #[target_feature(enable = "avx2,fma")]
+                        #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+                        fn shell$(<$rows: Rows>)?($($argument: $type),*) $(-> $result)? {
+                            // SAFETY: this function has the instructions; the caller has checked lengths and ranks.
+                            unsafe { generic::$kernel::<x86_64::Ymm $(, $rows)?>($($argument),*) }
+                        }
+                        // SAFETY: `Kernels::new` has seen that the machine has AVX2 and FMA.
+                        unsafe { shell($($argument),*) }
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Avx512 => {
+                        #[target_feature(enable = "avx512f")]
+                        #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+                        fn shell$(<$rows: Rows>)?($($argument: $type),*) $(-> $result)? {
+                            // SAFETY: this function has the instructions; the caller has checked lengths and ranks.
+                            unsafe { generic::$kernel::<x86_64::Zmm $(, $rows)?>($($argument),*) }
+                        }
+                        // SAFETY: `Kernels::new` has seen that the machine has AVX-512.
+                        unsafe { shell($($argument),*) }
+                    }
+                    #[cfg(target_arch = "aarch64")]
+                    // SAFETY: every aarch64 machine has NEON; the caller has checked lengths and ranks.
+                    Level::Neon => unsafe { generic::$kernel::<neon::Quad $(, $rows)?>($($argument),*) },
+                    #[allow(unreachable_patterns, reason = "levels of other machines")]
+                    _ => unreachable!("Kernels::new refuses levels that this machine does not have"),
+                }
+            }
+        )*
+    };
+}
+
+dispatch! {
+    fn combine(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
+    fn bilinear<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers) -> Sums;
+    fn spread(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
+    fn diagonal<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, d: &[f32], m: &mut [f32], buffers: &mut Buffers) -> Sums;
+    fn predict(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &Buffers, predictions: &mut [f32]);
+}

@@ -1,0 +1,70 @@
+//! The working memory of a thread.
+
+use crate::{CHUNK, Shape};
+
+/// One cache line, so that vectors in a buffer do not straddle two.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([f32; 16]);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Aligned(Vec<Line>);
+
+impl Aligned {
+    fn new(len: usize) -> Self {
+        Aligned(vec![Line([0.0; 16]); len.div_ceil(16)])
+    }
+
+    pub(crate) fn as_slice(&self) -> &[f32] {
+        // SAFETY: a `Line` is 16 numbers and nothing else (repr(C), 64 bytes).
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 16) }
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [f32] {
+        // SAFETY: as above, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 16) }
+    }
+}
+
+/// What the kernels need between calls: `T`, its transpose, `M`, and the rows of a chunk.
+#[derive(Clone, Debug)]
+pub struct Buffers {
+    shape: Shape,
+    /// `T`: p (in fours) x q (padded).
+    pub(crate) t: Aligned,
+    /// `T'`: q (in fours) x p (padded).
+    pub(crate) tt: Aligned,
+    /// `M`, as `T`.
+    pub(crate) m: Aligned,
+    /// Each entry's first row, then times its error.
+    pub(crate) a: Aligned,
+    /// Each entry's second row.
+    pub(crate) b: Aligned,
+    /// `T b` and `T' a` of one entry.
+    pub(crate) c0: Aligned,
+    pub(crate) c1: Aligned,
+}
+
+impl Buffers {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Buffers {
+            shape: *shape,
+            t: Aligned::new(shape.slice()),
+            tt: Aligned::new(shape.q_pad4() * shape.p_pad),
+            m: Aligned::new(shape.slice()),
+            a: Aligned::new(CHUNK * shape.p_pad),
+            b: Aligned::new(CHUNK * shape.q_pad),
+            c0: Aligned::new(shape.p_pad),
+            c1: Aligned::new(shape.q_pad),
+        }
+    }
+
+    pub(crate) fn check(&self, shape: &Shape) {
+        assert_eq!(&self.shape, shape, "buffers of another shape");
+    }
+
+    /// `M` after a chunk, in the layout of a core slice.
+    pub fn m(&self) -> &[f32] {
+        &self.m.as_slice()[..self.shape.slice()]
+    }
+}

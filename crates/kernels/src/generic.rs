@@ -1,0 +1,329 @@
+//! The algorithm, once, over any vector type.
+//!
+//! Everything here is `inline(always)`: it must be compiled inside the shells in `arch`, where the vector's
+//! instructions are enabled.
+
+use crate::buffers::Buffers;
+use crate::rows::Rows;
+use crate::vector::Vector;
+use crate::{Shape, Side, Step, Sums};
+
+/// `T = sum_o w[o] G[o]`, and its transpose.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `core` must be `weights.len()` slices; `buffers` must be `shape`'s.
+#[inline(always)]
+pub(crate) unsafe fn combine<V: Vector>(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers) {
+    let len = shape.slice();
+    let t = buffers.t.as_mut_slice();
+    debug_assert!(core.len() == weights.len() * len && t.len() >= len);
+    // SAFETY: `at` moves in whole vectors below `len`, a multiple of LANES, and slice `o` ends at `(o + 1) * len`,
+    // within the core.
+    unsafe {
+        let mut at = 0;
+        // Four vectors at a time: four chains of additions, one broadcast for all.
+        while at + 4 * V::LANES <= len {
+            let mut sums = [V::splat(0.0); 4];
+            for (o, &weight) in weights.iter().enumerate() {
+                let weight = V::splat(weight);
+                let slice = core.as_ptr().add(o * len + at);
+                for (part, sum) in sums.iter_mut().enumerate() {
+                    *sum = V::load(slice.add(part * V::LANES)).mul_add(weight, *sum);
+                }
+            }
+            for (part, sum) in sums.iter().enumerate() {
+                sum.store(t.as_mut_ptr().add(at + part * V::LANES));
+            }
+            at += 4 * V::LANES;
+        }
+        while at < len {
+            let mut sum = V::splat(0.0);
+            for (o, &weight) in weights.iter().enumerate() {
+                sum = V::load(core.as_ptr().add(o * len + at)).mul_add(V::splat(weight), sum);
+            }
+            sum.store(t.as_mut_ptr().add(at));
+            at += V::LANES;
+        }
+    }
+    let tt = buffers.tt.as_mut_slice();
+    for (p, row) in t.chunks_exact(shape.q_pad).take(shape.p).enumerate() {
+        for (q, &value) in row[..shape.q].iter().enumerate() {
+            tt[q * shape.p_pad + p] = value;
+        }
+    }
+}
+
+/// The sum over `j` of `x[j]` times vector `at` of row `j` of `matrix`; `count` is a multiple of 4.
+///
+/// # Safety
+/// `count` numbers must be readable at `x`, and a vector at `matrix + j * stride` for each `j < count`.
+#[inline(always)]
+unsafe fn weighted_rows<V: Vector>(x: *const f32, count: usize, matrix: *const f32, stride: usize) -> V {
+    // SAFETY: as the caller vouches; `j + part < count` since `count` is a multiple of 4.
+    unsafe {
+        let mut sums = [V::splat(0.0); 4];
+        let mut j = 0;
+        while j < count {
+            for (part, sum) in sums.iter_mut().enumerate() {
+                let factor = V::splat(*x.add(j + part));
+                *sum = V::load(matrix.add((j + part) * stride)).mul_add(factor, *sum);
+            }
+            j += 4;
+        }
+        sums[0].add(sums[1]).add(sums[2].add(sums[3]))
+    }
+}
+
+/// The new values of a vector of a row: a step along `gradient`, the regulariser, the constraint.
+///
+/// # Safety
+/// The machine must have `V`'s instructions.
+#[inline(always)]
+unsafe fn stepped<V: Vector>(old: V, gradient: V, scale: V, reg: f32, step: Step) -> V {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let shrink = step.rate * reg;
+        let mut new = if step.l1 {
+            // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
+            let moved = gradient.mul_add(scale, old);
+            let (zero, by) = (V::splat(0.0), V::splat(shrink));
+            moved.sub(by).max(zero).sub(zero.sub(moved).sub(by).max(zero))
+        } else {
+            gradient.mul_add(scale, old.mul(V::splat(1.0 - shrink)))
+        };
+        if step.nonnegative {
+            new = new.max(V::splat(0.0));
+        }
+        new
+    }
+}
+
+/// Where a side's row stands, if it is one of its rows.
+#[inline(always)]
+fn start_of<R: Rows>(side: &Side<'_, R>, entry: usize) -> (usize, f32) {
+    let index = side.indices[entry];
+    let reg = if side.reg.is_empty() { 0.0 } else { side.reg[index as usize] };
+    let start = index.wrapping_sub(side.base) as usize * side.rank;
+    assert!(start + side.rank <= side.rows.len(), "index {index} lies outside its rows");
+    (start, reg)
+}
+
+/// One step on both rows of each entry; `M = sum e a b'`.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; ranks and buffers must be `shape`'s; at most `CHUNK` entries.
+#[inline(always)]
+pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    buffers: &mut Buffers,
+) -> Sums {
+    let mut squared_error = 0.0f64;
+    // SAFETY: `start_of` keeps rows inside their slices; every other pointer stays in a buffer whose length is
+    // that of `shape`, and moves by whole vectors within the padded lengths.
+    unsafe {
+        let mut squares_p = V::splat(0.0);
+        let mut squares_q = V::splat(0.0);
+        let (t, tt) = (buffers.t.as_slice().as_ptr(), buffers.tt.as_slice().as_ptr());
+        let (c0, c1) = (buffers.c0.as_mut_slice().as_mut_ptr(), buffers.c1.as_mut_slice().as_mut_ptr());
+        for (entry, &value) in values.iter().enumerate() {
+            let (start_p, reg_p) = start_of(p, entry);
+            let (start_q, reg_q) = start_of(q, entry);
+            let a = buffers.a.as_mut_slice().as_mut_ptr().add(entry * shape.p_pad);
+            let b = buffers.b.as_mut_slice().as_mut_ptr().add(entry * shape.q_pad);
+            p.rows.load::<V>(start_p, shape.p, a);
+            q.rows.load::<V>(start_q, shape.q, b);
+
+            let mut dot = V::splat(0.0);
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                let sum = weighted_rows::<V>(a, shape.p_pad4(), t.add(at), shape.q_pad);
+                dot = sum.mul_add(V::load(b.add(at)), dot);
+                sum.store(c1.add(at));
+            }
+            for at in (0..shape.p_pad).step_by(V::LANES) {
+                weighted_rows::<V>(b, shape.q_pad4(), tt.add(at), shape.p_pad).store(c0.add(at));
+            }
+            let error = value - dot.sum();
+            squared_error += f64::from(error) * f64::from(error);
+
+            let scale = V::splat(step.rate * error);
+            for at in (0..shape.p_pad).step_by(V::LANES) {
+                let old = V::load(a.add(at));
+                squares_p = old.mul_add(old, squares_p);
+                stepped(old, V::load(c0.add(at)), scale, reg_p, step).store(c0.add(at));
+                old.mul(V::splat(error)).store(a.add(at));
+            }
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                let old = V::load(b.add(at));
+                squares_q = old.mul_add(old, squares_q);
+                stepped(old, V::load(c1.add(at)), scale, reg_q, step).store(c1.add(at));
+            }
+            p.rows.store::<V>(start_p, shape.p, c0);
+            q.rows.store::<V>(start_q, shape.q, c1);
+        }
+        outer_products::<V>(shape, values.len(), buffers);
+        Sums { squared_error, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+    }
+}
+
+/// `M = sum_k a_k b_k'` over the first `entries` rows of the buffers.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; buffers must be `shape`'s; at most `CHUNK` entries.
+#[inline(always)]
+unsafe fn outer_products<V: Vector>(shape: &Shape, entries: usize, buffers: &mut Buffers) {
+    let m = buffers.m.as_mut_slice().as_mut_ptr();
+    let (a, b) = (buffers.a.as_slice().as_ptr(), buffers.b.as_slice().as_ptr());
+    // SAFETY: `p + part < p_pad4 <= p_pad` and `at` moves by whole vectors below `q_pad`.
+    unsafe {
+        for p in (0..shape.p_pad4()).step_by(4) {
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                let mut sums = [V::splat(0.0); 4];
+                for entry in 0..entries {
+                    let b = V::load(b.add(entry * shape.q_pad + at));
+                    for (part, sum) in sums.iter_mut().enumerate() {
+                        *sum = b.mul_add(V::splat(*a.add(entry * shape.p_pad + p + part)), *sum);
+                    }
+                }
+                for (part, sum) in sums.iter().enumerate() {
+                    sum.store(m.add((p + part) * shape.q_pad + at));
+                }
+            }
+        }
+    }
+}
+
+/// `h[o] = <G[o], M>`, then the step on the core.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `core` must be `weights.len()` slices, `h` as many numbers; buffers
+/// must be `shape`'s.
+#[inline(always)]
+pub(crate) unsafe fn spread<V: Vector>(
+    shape: &Shape,
+    core: &mut [f32],
+    weights: &[f32],
+    reg: f32,
+    step: Step,
+    buffers: &Buffers,
+    h: &mut [f32],
+) {
+    let len = shape.slice();
+    debug_assert!(core.len() == weights.len() * len && h.len() == weights.len());
+    let m = buffers.m.as_slice().as_ptr();
+    for ((slice, &weight), h) in core.chunks_exact_mut(len).zip(weights).zip(h) {
+        // SAFETY: `at` moves in whole vectors below `len`, a multiple of LANES and the length of both.
+        unsafe {
+            let g = slice.as_mut_ptr();
+            let scale = V::splat(step.rate * weight);
+            let mut sums = [V::splat(0.0); 4];
+            let mut at = 0;
+            // Rows come in fours, so there are whole fours of vectors.
+            while at < len {
+                for (part, sum) in sums.iter_mut().enumerate() {
+                    let place = at + part * V::LANES;
+                    let (old, m) = (V::load(g.add(place)), V::load(m.add(place)));
+                    *sum = old.mul_add(m, *sum);
+                    stepped(old, m, scale, reg, step).store(g.add(place));
+                }
+                at += 4 * V::LANES;
+            }
+            *h = sums[0].add(sums[1]).add(sums[2].add(sums[3])).sum();
+        }
+    }
+}
+
+/// One step on both rows of each entry, where the prediction is `sum_j d[j] a[j] b[j]`; `m[j] = sum e a[j] b[j]`.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; ranks must be `shape`'s, equal; `d` and `m` have the padded length.
+#[inline(always)]
+pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    d: &[f32],
+    m: &mut [f32],
+    buffers: &mut Buffers,
+) -> Sums {
+    debug_assert!(d.len() == shape.q_pad && m.len() == shape.q_pad);
+    m.fill(0.0);
+    let mut squared_error = 0.0f64;
+    // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
+    unsafe {
+        let mut squares_p = V::splat(0.0);
+        let mut squares_q = V::splat(0.0);
+        let (d, m) = (d.as_ptr(), m.as_mut_ptr());
+        let (a, b) = (buffers.c0.as_mut_slice().as_mut_ptr(), buffers.c1.as_mut_slice().as_mut_ptr());
+        for (entry, &value) in values.iter().enumerate() {
+            let (start_p, reg_p) = start_of(p, entry);
+            let (start_q, reg_q) = start_of(q, entry);
+            p.rows.load::<V>(start_p, shape.p, a);
+            q.rows.load::<V>(start_q, shape.q, b);
+            let mut dot = V::splat(0.0);
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                dot = V::load(a.add(at)).mul(V::load(b.add(at))).mul_add(V::load(d.add(at)), dot);
+            }
+            let error = value - dot.sum();
+            squared_error += f64::from(error) * f64::from(error);
+            let scale = V::splat(step.rate * error);
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                let (old_a, old_b, d) = (V::load(a.add(at)), V::load(b.add(at)), V::load(d.add(at)));
+                squares_p = old_a.mul_add(old_a, squares_p);
+                squares_q = old_b.mul_add(old_b, squares_q);
+                stepped(old_a, d.mul(old_b), scale, reg_p, step).store(a.add(at));
+                stepped(old_b, d.mul(old_a), scale, reg_q, step).store(b.add(at));
+                old_a.mul(old_b).mul_add(V::splat(error), V::load(m.add(at))).store(m.add(at));
+            }
+            p.rows.store::<V>(start_p, shape.p, a);
+            q.rows.store::<V>(start_q, shape.q, b);
+        }
+        Sums { squared_error, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+    }
+}
+
+/// `a' T b` of each entry.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; ranks and buffers must be `shape`'s.
+#[inline(always)]
+pub(crate) unsafe fn predict<V: Vector>(
+    shape: &Shape,
+    p: &Side<'_, &[f32]>,
+    q: &Side<'_, &[f32]>,
+    buffers: &Buffers,
+    predictions: &mut [f32],
+) {
+    let t = buffers.t.as_slice().as_ptr();
+    let start = |side: &Side<'_, &[f32]>, entry: usize| {
+        let index = side.indices[entry];
+        let start = index.wrapping_sub(side.base) as usize * side.rank;
+        assert!(start + side.rank <= side.rows.len(), "index {index} lies outside its rows");
+        start
+    };
+    for (entry, prediction) in predictions.iter_mut().enumerate() {
+        let (start_p, start_q) = (start(p, entry), start(q, entry));
+        // SAFETY: the rows lie inside their slices (just asserted); row `j < p` of T and each vector of it lie in
+        // the buffer; the last vector of b is read in part.
+        unsafe {
+            let (a, b) = (p.rows.as_ptr().add(start_p), q.rows.as_ptr().add(start_q));
+            let mut dot = V::splat(0.0);
+            for at in (0..shape.q_pad).step_by(V::LANES) {
+                let mut sums = [V::splat(0.0); 2];
+                for j in 0..shape.p {
+                    let factor = V::splat(*a.add(j));
+                    sums[j % 2] = V::load(t.add(j * shape.q_pad + at)).mul_add(factor, sums[j % 2]);
+                }
+                let left = shape.q - at;
+                let b = if left >= V::LANES { V::load(b.add(at)) } else { V::load_part(b.add(at), left) };
+                dot = sums[0].add(sums[1]).mul_add(b, dot);
+            }
+            *prediction = dot.sum();
+        }
+    }
+}

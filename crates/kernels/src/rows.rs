@@ -1,0 +1,162 @@
+//! Factor rows that a kernel reads and writes: owned by one thread, or shared by all.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::vector::Vector;
+
+/// Rows that a kernel may change. Sealed: the kernels rely on what the two implementations promise.
+pub trait Rows: sealed::Sealed {}
+
+pub(crate) mod sealed {
+    use super::Vector;
+
+    #[allow(unreachable_pub, reason = "public in form only")]
+    pub trait Sealed {
+        /// How many numbers there are.
+        fn len(&self) -> usize;
+
+        /// Copies `count` numbers from `start` on to `to`, and zeros up to the next whole vector.
+        ///
+        /// # Safety
+        /// `start + count <= len`; `to` must have room for `count` rounded up to whole vectors; the machine must
+        /// have the vector's instructions.
+        unsafe fn load<V: Vector>(&self, start: usize, count: usize, to: *mut f32);
+
+        /// Copies `count` numbers from `from` to `start` on.
+        ///
+        /// # Safety
+        /// As for `load`, with `from` readable up to whole vectors.
+        unsafe fn store<V: Vector>(&mut self, start: usize, count: usize, from: *const f32);
+    }
+}
+
+impl Rows for &mut [f32] {}
+
+impl sealed::Sealed for &mut [f32] {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        <[f32]>::len(self)
+    }
+
+    #[inline(always)]
+    unsafe fn load<V: Vector>(&self, start: usize, count: usize, to: *mut f32) {
+        // SAFETY: the caller keeps `start + count` within the slice and gives room for whole vectors at `to`.
+        unsafe { copy::<V>(self.as_ptr().add(start), count, to) }
+    }
+
+    #[inline(always)]
+    unsafe fn store<V: Vector>(&mut self, start: usize, count: usize, from: *const f32) {
+        // SAFETY: the caller keeps `start + count` within the slice, which is exclusively ours.
+        unsafe {
+            let to = self.as_mut_ptr().add(start);
+            let mut at = 0;
+            while at + V::LANES <= count {
+                V::load(from.add(at)).store(to.add(at));
+                at += V::LANES;
+            }
+            if at < count {
+                V::load(from.add(at)).store_part(to.add(at), count - at);
+            }
+        }
+    }
+}
+
+/// Copies `count` numbers, and zeros up to the next whole vector.
+///
+/// # Safety
+/// `count` numbers must be readable at `from`, and as many as whole vectors need writable at `to`.
+#[inline(always)]
+pub(crate) unsafe fn copy<V: Vector>(from: *const f32, count: usize, to: *mut f32) {
+    // SAFETY: whole vectors are read only while they fit in `count`; the rest is read in part.
+    unsafe {
+        let mut at = 0;
+        while at + V::LANES <= count {
+            V::load(from.add(at)).store(to.add(at));
+            at += V::LANES;
+        }
+        if at < count {
+            V::load_part(from.add(at), count - at).store(to.add(at));
+        }
+    }
+}
+
+/// Rows that several threads read and write at once, without waiting for each other.
+///
+/// This is the one data race of the project, and it is not one in the language's sense: every number is an atomic,
+/// read and written with relaxed ordering. A thread may see a row of which another has written only a part, or
+/// lose an update to a number; that is what HOGWILD! allows, and each number is always one that was written.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedRows<'a> {
+    numbers: &'a [AtomicU32],
+}
+
+impl<'a> SharedRows<'a> {
+    /// Shares rows that nobody else can touch meanwhile.
+    pub fn new(rows: &'a mut [f32]) -> Self {
+        const {
+            assert!(size_of::<AtomicU32>() == size_of::<f32>());
+            assert!(align_of::<AtomicU32>() == align_of::<f32>());
+        }
+        let len = rows.len();
+        // SAFETY: same size and alignment (checked above) and every bit pattern is valid for both types. The
+        // exclusive borrow is given up for `'a`, so that until it ends all access goes through these atomics.
+        let numbers = unsafe { std::slice::from_raw_parts(rows.as_mut_ptr().cast::<AtomicU32>(), len) };
+        SharedRows { numbers }
+    }
+
+    /// The number at a place.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn get(&self, place: usize) -> f32 {
+        f32::from_bits(self.numbers[place].load(Ordering::Relaxed))
+    }
+
+    /// Writes the number at a place.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn set(&self, place: usize, value: f32) {
+        self.numbers[place].store(value.to_bits(), Ordering::Relaxed);
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+}
+
+impl Rows for SharedRows<'_> {}
+
+impl sealed::Sealed for SharedRows<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    #[inline(always)]
+    unsafe fn load<V: Vector>(&self, start: usize, count: usize, to: *mut f32) {
+        let numbers = &self.numbers[start..start + count];
+        // SAFETY: the caller gives room for `count` rounded up to whole vectors at `to`.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, count.next_multiple_of(V::LANES)) };
+        let (row, rest) = to.split_at_mut(count);
+        for (to, number) in row.iter_mut().zip(numbers) {
+            *to = f32::from_bits(number.load(Ordering::Relaxed));
+        }
+        rest.fill(0.0);
+    }
+
+    #[inline(always)]
+    unsafe fn store<V: Vector>(&mut self, start: usize, count: usize, from: *const f32) {
+        // SAFETY: the caller vouches for `count` numbers at `from`.
+        let from = unsafe { std::slice::from_raw_parts(from, count) };
+        for (number, &value) in self.numbers[start..start + count].iter().zip(from) {
+            number.store(value.to_bits(), Ordering::Relaxed);
+        }
+    }
+}

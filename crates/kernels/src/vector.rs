@@ -1,0 +1,156 @@
+//! The operations that the kernels need of a vector of `f32`.
+
+/// A vector of [`Vector::LANES`] numbers.
+///
+/// # Safety
+/// Implementations must do what each method says; the kernels rely on `load_part` and `store_part` touching no
+/// memory beyond the first `n` numbers.
+#[allow(unreachable_pub, reason = "part of a sealed trait: public in form, nobody outside can name it")]
+pub unsafe trait Vector: Copy {
+    /// How many numbers it holds.
+    const LANES: usize;
+
+    /// The same number in every lane.
+    ///
+    /// # Safety
+    /// The machine must have the vector's instructions; the same goes for every method here.
+    unsafe fn splat(value: f32) -> Self;
+
+    /// The `LANES` numbers at `from`.
+    ///
+    /// # Safety
+    /// They must be readable.
+    unsafe fn load(from: *const f32) -> Self;
+
+    /// Writes `LANES` numbers to `to`.
+    ///
+    /// # Safety
+    /// They must be writable.
+    unsafe fn store(self, to: *mut f32);
+
+    /// The `n < LANES` numbers at `from`, zeros after them.
+    ///
+    /// # Safety
+    /// Those `n` must be readable.
+    unsafe fn load_part(from: *const f32, n: usize) -> Self;
+
+    /// Writes the first `n < LANES` numbers to `to`.
+    ///
+    /// # Safety
+    /// Those `n` must be writable.
+    unsafe fn store_part(self, to: *mut f32, n: usize);
+
+    /// `self * factor + addend`.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn mul_add(self, factor: Self, addend: Self) -> Self;
+
+    /// `self * other`.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn mul(self, other: Self) -> Self;
+
+    /// `self + other`.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn add(self, other: Self) -> Self;
+
+    /// `self - other`.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn sub(self, other: Self) -> Self;
+
+    /// The larger of both, lane by lane.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn max(self, other: Self) -> Self;
+
+    /// The sum of all lanes.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    unsafe fn sum(self) -> f32;
+}
+
+/// Four numbers in plain Rust: what the compiler makes of them runs anywhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain([f32; 4]);
+
+impl Plain {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        Plain(std::array::from_fn(|lane| f(self.0[lane], other.0[lane])))
+    }
+}
+
+// SAFETY: every method does what the trait says, `load_part` and `store_part` with slices of exactly `n` numbers.
+unsafe impl Vector for Plain {
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> Self {
+        Plain([value; 4])
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller vouches for `LANES` numbers at `from`; an array of f32 has no alignment beyond theirs.
+        Plain(unsafe { from.cast::<[f32; 4]>().read_unaligned() })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: the caller vouches for `LANES` numbers at `to`.
+        unsafe { to.cast::<[f32; 4]>().write_unaligned(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const f32, n: usize) -> Self {
+        let mut lanes = [0.0; 4];
+        // SAFETY: the caller vouches for `n` numbers at `from`.
+        lanes[..n].copy_from_slice(unsafe { std::slice::from_raw_parts(from, n) });
+        Plain(lanes)
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut f32, n: usize) {
+        // SAFETY: the caller vouches for `n` numbers at `to`.
+        unsafe { std::slice::from_raw_parts_mut(to, n) }.copy_from_slice(&self.0[..n]);
+    }
+
+    #[inline(always)]
+    unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
+        // Not f32::mul_add: without FMA instructions that is a library call per number.
+        Plain(std::array::from_fn(|lane| self.0[lane] * factor.0[lane] + addend.0[lane]))
+    }
+
+    #[inline(always)]
+    unsafe fn mul(self, other: Self) -> Self {
+        self.zip(other, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn sub(self, other: Self) -> Self {
+        self.zip(other, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    unsafe fn max(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn sum(self) -> f32 {
+        (self.0[0] + self.0[2]) + (self.0[1] + self.0[3])
+    }
+}
