@@ -121,7 +121,7 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
     step: Step,
     buffers: &mut Buffers,
 ) -> Sums {
-    let mut squared_error = 0.0f64;
+    let (mut squared_error, mut squared_prediction) = (0.0f64, 0.0f64);
     // SAFETY: `start_of` keeps rows inside their slices; every other pointer stays in a buffer whose length is
     // that of `shape`, and moves by whole vectors within the padded lengths.
     unsafe {
@@ -146,8 +146,10 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
             for at in (0..shape.p_pad).step_by(V::LANES) {
                 weighted_rows::<V>(b, shape.q_pad4(), tt.add(at), shape.p_pad).store(c0.add(at));
             }
-            let error = value - dot.sum();
+            let prediction = dot.sum();
+            let error = value - prediction;
             squared_error += f64::from(error) * f64::from(error);
+            squared_prediction += f64::from(prediction) * f64::from(prediction);
 
             let scale = V::splat(step.rate * error);
             for at in (0..shape.p_pad).step_by(V::LANES) {
@@ -165,7 +167,7 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
             q.rows.store::<V>(start_q, shape.q, c1);
         }
         outer_products::<V>(shape, values.len(), buffers);
-        Sums { squared_error, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+        Sums { squared_error, squared_prediction, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
     }
 }
 
@@ -253,7 +255,7 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
 ) -> Sums {
     debug_assert!(d.len() == shape.q_pad && m.len() == shape.q_pad);
     m.fill(0.0);
-    let mut squared_error = 0.0f64;
+    let (mut squared_error, mut squared_prediction) = (0.0f64, 0.0f64);
     // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
     unsafe {
         let mut squares_p = V::splat(0.0);
@@ -269,8 +271,10 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
             for at in (0..shape.q_pad).step_by(V::LANES) {
                 dot = V::load(a.add(at)).mul(V::load(b.add(at))).mul_add(V::load(d.add(at)), dot);
             }
-            let error = value - dot.sum();
+            let prediction = dot.sum();
+            let error = value - prediction;
             squared_error += f64::from(error) * f64::from(error);
+            squared_prediction += f64::from(prediction) * f64::from(prediction);
             let scale = V::splat(step.rate * error);
             for at in (0..shape.q_pad).step_by(V::LANES) {
                 let (old_a, old_b, d) = (V::load(a.add(at)), V::load(b.add(at)), V::load(d.add(at)));
@@ -283,7 +287,7 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
             p.rows.store::<V>(start_p, shape.p, a);
             q.rows.store::<V>(start_q, shape.q, b);
         }
-        Sums { squared_error, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+        Sums { squared_error, squared_prediction, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
     }
 }
 

@@ -114,6 +114,8 @@ pub struct Side<'a, R> {
 pub struct Sums {
     /// The sum of squared errors, each before its step.
     pub squared_error: f64,
+    /// The sum of squared predictions, each before its step.
+    pub squared_prediction: f64,
     /// The sum of squares of all rows on the first side, before their steps.
     pub squares_p: f32,
     /// The sum of squares of all rows on the second side, before their steps.

@@ -15,4 +15,4 @@ pub use error::Error;
 pub use model::{Core, CoupledFactor, Errors, Factor, Model};
 pub use params::{CoreKind, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
 pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
-pub use training::{DataRecord, Epoch, Record, Run, Stop, Summary, Training};
+pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};

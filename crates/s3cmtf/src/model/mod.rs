@@ -1,11 +1,16 @@
 //! What comes out: a core, a factor for each mode and for each coupled matrix.
 
+mod contraction;
 mod core;
+mod grouping;
 mod normalize;
 mod orthogonal;
 mod predict;
 
 pub use self::core::Core;
+pub(crate) use contraction::{Contraction, Scratch};
+pub(crate) use grouping::{Chunks, Order};
+pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 
 use crate::Error;

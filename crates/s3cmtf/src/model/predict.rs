@@ -1,8 +1,15 @@
 //! Predictions and their errors.
 
+use std::borrow::Cow;
+use std::ops::{Add, Range};
+
+use s3cmtf_kernels::{CHUNK, Level};
+
 use super::Model;
+use super::contraction::Contraction;
+use super::grouping::{Chunks, Order};
 use crate::Error;
-use crate::problem::Entries;
+use crate::problem::{Entries, UNKNOWN};
 
 /// How far predictions lie from observed values.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -17,14 +24,56 @@ pub struct Errors {
     pub mae: f64,
 }
 
+/// Sums of errors over entries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ErrorSums {
+    pub(crate) squared: f64,
+    pub(crate) absolute: f64,
+}
+
+impl Add for ErrorSums {
+    type Output = ErrorSums;
+
+    fn add(self, other: ErrorSums) -> ErrorSums {
+        ErrorSums { squared: self.squared + other.squared, absolute: self.absolute + other.absolute }
+    }
+}
+
+impl ErrorSums {
+    /// The errors of predictions; `range` clips them first.
+    pub(crate) fn of(values: &[f32], predictions: &[f32], range: Option<[f32; 2]>) -> Self {
+        let mut sums = ErrorSums::default();
+        for (&value, &prediction) in values.iter().zip(predictions) {
+            let prediction = range.map_or(prediction, |range| clipped(prediction, range));
+            let error = f64::from(value) - f64::from(prediction);
+            sums.squared += error * error;
+            sums.absolute += error.abs();
+        }
+        sums
+    }
+}
+
+fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
+    prediction.max(low).min(high)
+}
+
 impl Model {
-    /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range.
+    /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range. An id that the
+    /// model has no row for is predicted as the average entity of its mode.
     ///
     /// # Errors
     /// If the entries have another number of modes, or an id lies far beyond its mode.
     pub fn predict(&self, cells: &Entries, clip: bool) -> Result<Vec<f32>, Error> {
-        let _ = (cells, clip);
-        Err(Error::Problem("not built yet".into()))
+        let prepared = Prepared::new(self, self.locate(cells)?);
+        let pieces: Pieces =
+            prepared.sum(|entries, predictions| Pieces(vec![(entries, predictions.to_vec())]));
+        let mut result = vec![0.0; cells.len()];
+        for (entries, predictions) in pieces.0 {
+            for (&place, prediction) in prepared.chunks.places[entries].iter().zip(predictions) {
+                result[place as usize] = if clip { clipped(prediction, self.range) } else { prediction };
+            }
+        }
+        Ok(result)
     }
 
     /// How far predictions lie from the given entries; `clip` keeps predictions within the observed range.
@@ -32,7 +81,75 @@ impl Model {
     /// # Errors
     /// If there is no entry, if the entries have another number of modes, or an id lies far beyond its mode.
     pub fn evaluate(&self, entries: &Entries, clip: bool) -> Result<Errors, Error> {
-        let _ = (entries, clip);
-        Err(Error::Problem("not built yet".into()))
+        if entries.is_empty() {
+            return Err(Error::Problem(format!("{}: there is no entry to compare with", entries.name())));
+        }
+        let located = self.locate(entries)?;
+        let known = |place: usize| (0..located.order()).all(|mode| located.indices(mode)[place] != UNKNOWN);
+        let unknown = (0..located.len()).filter(|&place| !known(place)).count();
+        let prepared = Prepared::new(self, located);
+        let range = clip.then_some(self.range);
+        let values = &prepared.chunks.values;
+        let sums = prepared.sum(|entries, predictions| ErrorSums::of(&values[entries], predictions, range));
+        let len = entries.len() as f64;
+        Ok(Errors {
+            entries: entries.len(),
+            unknown,
+            rmse: (sums.squared / len).sqrt(),
+            mae: sums.absolute / len,
+        })
+    }
+}
+
+/// Predictions by chunk.
+#[derive(Default)]
+struct Pieces(Vec<(Range<usize>, Vec<f32>)>);
+
+impl Add for Pieces {
+    type Output = Pieces;
+
+    fn add(mut self, mut other: Pieces) -> Pieces {
+        self.0.append(&mut other.0);
+        self
+    }
+}
+
+/// A model and entries arranged for prediction.
+struct Prepared<'a> {
+    contraction: Contraction,
+    core: Vec<f32>,
+    factors: Vec<Cow<'a, [f32]>>,
+    chunks: Chunks,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(model: &'a Model, located: Entries) -> Self {
+        let rows: Vec<usize> = model.modes.iter().map(|mode| mode.rows()).collect();
+        let ranks: Vec<usize> = model.factors.iter().map(|factor| factor.rank()).collect();
+        let contraction = Contraction::new(&ranks, &rows, model.core_kind(), Level::best());
+        let (mut indices, values) = located.into_parts();
+        let mut factors = Vec::new();
+        for (factor, array) in model.factors.iter().zip(&mut indices) {
+            let mut values = Cow::Borrowed(factor.values());
+            if array.contains(&UNKNOWN) {
+                // One more row, for all that are unknown.
+                let average = factor.rows() as u32;
+                array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = average);
+                values.to_mut().extend(factor.average());
+            }
+            factors.push(values);
+        }
+        let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let order = Order { chunk: CHUNK, tasks: None, seed: None };
+        let chunks = Chunks::new(&contraction, &arrays, &values, &order);
+        Prepared { core: contraction.pack(&model.core), contraction, factors, chunks }
+    }
+
+    fn sum<S: Send + Default + Add<Output = S>>(
+        &self,
+        visit: impl Fn(Range<usize>, &[f32]) -> S + Sync,
+    ) -> S {
+        let factors: Vec<&[f32]> = self.factors.iter().map(|factor| &factor[..]).collect();
+        self.chunks.sum(&self.contraction, &self.core, &factors, visit)
     }
 }

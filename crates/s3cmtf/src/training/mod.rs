@@ -1,15 +1,32 @@
 //! From a problem and settings to a model: the one loop.
 
+mod cells;
+mod engine;
+mod epoch;
+mod graph;
+mod method;
+mod objective;
+mod placement;
+mod rate;
 mod run;
+mod sparse;
+mod start;
+mod watch;
+mod zeros;
 
+pub use objective::{Gradient, gradient, objective};
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::Error;
-use crate::model::Model;
+use crate::files::fingerprint;
+use crate::model::{Model, locate};
 use crate::params::Params;
 use crate::problem::{Entries, Problem};
+use engine::Engine;
+use watch::{Verdict, Watch};
 
 /// A run to be: a problem, settings, and what else it may be given.
 pub struct Training<'a> {
@@ -61,9 +78,124 @@ impl<'a> Training<'a> {
     ///
     /// # Errors
     /// If a setting is out of range, or the test set or the model to start from does not fit the problem.
-    pub fn run(self, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
+    pub fn run(self, observe: impl FnMut(&Epoch) + Send) -> Result<Run, Error> {
+        self.check()?;
+        let threads = self.params.n_threads();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::Problem(format!("{threads} threads cannot be started: {error}")))?;
+        pool.install(|| self.run_here(threads, observe))
+    }
+
+    fn check(&self) -> Result<(), Error> {
         self.params.check(&self.problem)?;
-        let _ = (&mut observe, &self.test, self.holdout, &self.warm_start, self.interrupt);
-        Err(Error::Problem("the engine is not built yet".into()))
+        if self.params.patience.is_some() && self.test.is_none() && self.holdout.is_none() {
+            return Err(Error::param(
+                "patience",
+                "given with a test set or a holdout to watch",
+                "given alone",
+            ));
+        }
+        if let Some(model) = &self.warm_start {
+            let order = self.problem.order();
+            if model.modes().len() != order {
+                return Err(Error::Problem(format!(
+                    "the model to start from has {} modes, but the tensor has {order}",
+                    model.modes().len()
+                )));
+            }
+            let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
+            if self.params.ranks_for(order) != ranks || self.params.core != model.core_kind() {
+                let expected =
+                    format!("{ranks:?} and the core {:?}, as in the model to start from", model.core_kind());
+                let value = format!("{:?} and {:?}", self.params.ranks_for(order), self.params.core);
+                return Err(Error::param("ranks", expected.to_lowercase(), value.to_lowercase()));
+            }
+        }
+        Ok(())
+    }
+
+    fn run_here(self, threads: usize, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
+        let Training { problem, params, test, holdout, warm_start, interrupt } = self;
+        let never = AtomicBool::new(false);
+        let interrupt = interrupt.unwrap_or(&never);
+        let test = test.map(|entries| locate(problem.modes(), &entries)).transpose()?;
+        if test.as_ref().is_some_and(Entries::is_empty) {
+            return Err(Error::Problem("the test set has no entry".into()));
+        }
+        let (problem, held_out) = match holdout {
+            None => (problem, None),
+            Some(fraction) => {
+                problem.hold_out(fraction, params.seed).map(|(rest, held)| (rest, Some(held)))?
+            }
+        };
+        let data = DataRecord {
+            entries: problem.entries().len(),
+            test_entries: test.as_ref().or(held_out.as_ref()).map_or(0, Entries::len),
+            mean: problem.entries().mean(),
+            fingerprint: fingerprint(&problem),
+        };
+        let size = problem.entries().values().iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
+        let size = (size / problem.entries().len() as f64).sqrt();
+
+        let start = start::start(&problem, &params, warm_start.as_ref());
+        let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
+        let mut engine = Engine::new(&problem, &params, start);
+        drop(problem);
+        let reported = test.as_ref().or(held_out.as_ref()).map(|entries| engine.arrange(entries));
+        let watched = held_out.as_ref().filter(|_| test.is_some()).map(|entries| engine.arrange(entries));
+
+        let mut watch = Watch::new(&params, &mut engine, size);
+        let mut history: Vec<Epoch> = Vec::new();
+        let mut seconds = 0.0;
+        let stop = loop {
+            let epoch = history.len() + 1;
+            let rate = watch.rate_scale() * first_rate / (1.0 + f64::from(params.decay) * (epoch - 1) as f64);
+            let clock = Instant::now();
+            let finished = engine.epoch(epoch, rate as f32, interrupt);
+            let spent = clock.elapsed().as_secs_f64();
+            seconds += spent;
+            let train_rmse = engine.train_rmse();
+            let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
+            let watched_rmse = watched.as_ref().map(|set| engine.rmse(set)).or(test_rmse);
+            match watch.judge(&mut engine, epoch, train_rmse, watched_rmse) {
+                Verdict::Diverged => continue,
+                Verdict::GiveUp => break Stop::Diverged,
+                Verdict::Good(stop) => {
+                    let entries_per_second = engine.entries() as f64 / spent.max(1e-9);
+                    let rate = f64::from(rate as f32);
+                    history.push(Epoch { epoch, seconds, entries_per_second, train_rmse, test_rmse, rate });
+                    observe(&history[epoch - 1]);
+                    if !finished || interrupt.load(Ordering::Relaxed) {
+                        break Stop::Interrupted;
+                    }
+                    if let Some(stop) = stop {
+                        break stop;
+                    }
+                }
+            }
+        };
+        let best_epoch = watch.keep_best(&mut engine);
+        let train_rmse = engine.train_rmse();
+        let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
+        let mut model = engine.model();
+        if params.nonnegative {
+            model.normalize_columns();
+        }
+        if params.orthogonal {
+            model.orthogonalize();
+        }
+        let summary = Summary { stop, epochs: history.len(), best_epoch, train_rmse, test_rmse, seconds };
+        let record = Record {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            params,
+            data,
+            instructions: s3cmtf_kernels::Level::best().name().to_owned(),
+            threads,
+            summary,
+            history,
+        };
+        Ok(Run { model, record })
     }
 }

@@ -1,0 +1,198 @@
+//! Which modes entries share, and the core arranged for it.
+//!
+//! The two modes with most rows are *inner*: every entry has rows of its own there. The others are *outer*: entries
+//! that agree in all of them share the core contracted with those rows, a matrix `T` (see `s3cmtf_kernels`).
+
+use s3cmtf_kernels::{Buffers, Kernels, Level, Side};
+
+use super::core::Core;
+use crate::params::CoreKind;
+
+/// The arrangement of a core for the kernels.
+#[derive(Clone, Debug)]
+pub(crate) struct Contraction {
+    pub(crate) ranks: Vec<usize>,
+    pub(crate) inner: [usize; 2],
+    /// The other modes, in order.
+    pub(crate) outer: Vec<usize>,
+    pub(crate) kind: CoreKind,
+    pub(crate) kernels: Kernels,
+    /// For a full core, the number of combinations of outer concepts; for a diagonal one, the rank.
+    pub(crate) weights: usize,
+    pub(crate) level: Level,
+}
+
+impl Contraction {
+    /// The arrangement for a core of `ranks` whose modes have `rows` rows.
+    pub(crate) fn new(ranks: &[usize], rows: &[usize], kind: CoreKind, level: Level) -> Self {
+        let mut by_rows: Vec<usize> = (0..ranks.len()).collect();
+        by_rows.sort_by_key(|&mode| (std::cmp::Reverse(rows[mode]), mode));
+        let mut inner = [by_rows[0], by_rows[1]];
+        inner.sort_unstable();
+        let outer: Vec<usize> = (0..ranks.len()).filter(|mode| !inner.contains(mode)).collect();
+        let weights = match kind {
+            CoreKind::Full => outer.iter().map(|&mode| ranks[mode]).product(),
+            CoreKind::Diagonal => ranks[0],
+        };
+        let kernels = Kernels::new(level, ranks[inner[0]], ranks[inner[1]]);
+        Contraction { ranks: ranks.to_vec(), inner, outer, kind, kernels, weights, level }
+    }
+
+    /// The core's numbers in the arrangement: a padded slice per combination of outer concepts, or the padded
+    /// diagonal.
+    pub(crate) fn pack(&self, core: &Core) -> Vec<f32> {
+        let mut packed = vec![0.0; self.packed_len()];
+        match core {
+            Core::Diagonal(values) => packed[..values.len()].copy_from_slice(values),
+            Core::Full { values, .. } => {
+                self.each_place(|place, packed_place| packed[packed_place] = values[place])
+            }
+        }
+        packed
+    }
+
+    /// The core back from its arrangement.
+    pub(crate) fn unpack(&self, packed: &[f32]) -> Core {
+        match self.kind {
+            CoreKind::Diagonal => Core::Diagonal(packed[..self.weights].to_vec()),
+            CoreKind::Full => {
+                let mut values = vec![0.0; self.ranks.iter().product()];
+                self.each_place(|place, packed_place| values[place] = packed[packed_place]);
+                Core::full(self.ranks.clone(), values)
+            }
+        }
+    }
+
+    pub(crate) fn packed_len(&self) -> usize {
+        match self.kind {
+            CoreKind::Full => self.weights * self.kernels.slice_len(),
+            CoreKind::Diagonal => self.kernels.diagonal_len(),
+        }
+    }
+
+    /// Calls `visit` with each element's place in a [`Core`] and in the arrangement.
+    fn each_place(&self, mut visit: impl FnMut(usize, usize)) {
+        let order = self.ranks.len();
+        let mut index = vec![0usize; order];
+        for place in 0..self.ranks.iter().product() {
+            let o = self.outer.iter().fold(0, |o, &mode| o * self.ranks[mode] + index[mode]);
+            let inner = self.kernels.place(index[self.inner[0]], index[self.inner[1]]);
+            visit(place, o * self.kernels.slice_len() + inner);
+            for mode in (0..order).rev() {
+                index[mode] += 1;
+                if index[mode] < self.ranks[mode] {
+                    break;
+                }
+                index[mode] = 0;
+            }
+        }
+    }
+
+    /// The weight of each combination of outer concepts: the products of the outer rows' values. For a diagonal
+    /// core, the products concept by concept.
+    pub(crate) fn weigh(&self, rows: &[Vec<f32>], weights: &mut Vec<f32>) {
+        weights.clear();
+        match self.kind {
+            CoreKind::Diagonal => {
+                weights.resize(self.weights, 1.0);
+                for row in rows {
+                    weights.iter_mut().zip(row).for_each(|(weight, value)| *weight *= value);
+                }
+            }
+            CoreKind::Full => {
+                weights.push(1.0);
+                for row in rows {
+                    let before = weights.len();
+                    // From the back, so that no weight is overwritten before it is used.
+                    weights.resize(before * row.len(), 0.0);
+                    for place in (0..before).rev() {
+                        let weight = weights[place];
+                        for (j, value) in row.iter().enumerate() {
+                            weights[place * row.len() + j] = weight * value;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Predicts entries that share the outer rows; `factors` are whole factors, `indices` are rows of the inner
+    /// modes.
+    pub(crate) fn predict(
+        &self,
+        scratch: &mut Scratch,
+        core: &[f32],
+        factors: [&[f32]; 2],
+        indices: [&[u32]; 2],
+        predictions: &mut [f32],
+    ) {
+        let ranks = self.inner.map(|mode| self.ranks[mode]);
+        let Scratch { outer, weights, buffers } = scratch;
+        self.weigh(outer, weights);
+        match self.kind {
+            CoreKind::Full => {
+                self.kernels.combine(core, weights, buffers);
+                let side = |n: usize| Side {
+                    rows: factors[n],
+                    rank: ranks[n],
+                    indices: indices[n],
+                    base: 0,
+                    reg: &[],
+                };
+                self.kernels.predict(&side(0), &side(1), buffers, predictions);
+            }
+            CoreKind::Diagonal => {
+                weights.iter_mut().zip(core).for_each(|(weight, core)| *weight *= core);
+                let row =
+                    |n: usize, entry: usize| &factors[n][indices[n][entry] as usize * ranks[n]..][..ranks[n]];
+                for (entry, prediction) in predictions.iter_mut().enumerate() {
+                    let terms = row(0, entry).iter().zip(row(1, entry)).zip(weights.iter());
+                    *prediction = terms.map(|((a, b), weight)| weight * a * b).sum();
+                }
+            }
+        }
+    }
+
+    /// Working memory for [`Contraction::predict`] and the fast method.
+    pub(crate) fn scratch(&self) -> Scratch {
+        Scratch {
+            outer: self.outer.iter().map(|&mode| vec![0.0; self.ranks[mode]]).collect(),
+            weights: Vec::with_capacity(self.weights),
+            buffers: self.kernels.buffers(),
+        }
+    }
+}
+
+/// The working memory of one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Scratch {
+    /// The current row of each outer mode.
+    pub(crate) outer: Vec<Vec<f32>>,
+    pub(crate) weights: Vec<f32>,
+    pub(crate) buffers: Buffers,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_is_undone_by_unpacking() {
+        for level in Level::available() {
+            let ranks = [2, 5, 3, 4];
+            let values: Vec<f32> = (0..120).map(|value| value as f32 + 1.0).collect();
+            let core = Core::full(ranks.to_vec(), values);
+            let contraction = Contraction::new(&ranks, &[3, 100, 2, 50], CoreKind::Full, level);
+            assert_eq!((contraction.inner, contraction.outer.as_slice()), ([1, 3], &[0, 2][..]));
+            assert_eq!(contraction.unpack(&contraction.pack(&core)), core);
+        }
+    }
+
+    #[test]
+    fn weights_are_products_of_outer_values() {
+        let contraction = Contraction::new(&[2, 3, 4, 4], &[1, 1, 9, 9], CoreKind::Full, Level::best());
+        let mut weights = Vec::new();
+        contraction.weigh(&[vec![2.0, 3.0], vec![5.0, 7.0, 11.0]], &mut weights);
+        assert_eq!(weights, [10.0, 14.0, 22.0, 15.0, 21.0, 33.0]);
+    }
+}

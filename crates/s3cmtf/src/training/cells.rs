@@ -1,0 +1,109 @@
+//! Coupled matrices whose absent cells are unknown: the paper's steps on observed cells.
+
+use std::ops::Range;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Level, Rows, Side, Step};
+
+use super::placement::Placement;
+use crate::problem::Coupled;
+
+/// The observed cells of a matrix, by tasks: task `shift * blocks + block` has the cells in row block `block` and
+/// column block `block + shift`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cells {
+    pub(crate) matrix: usize,
+    pub(crate) mode: usize,
+    pub(crate) weight: f32,
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+    tasks: Vec<usize>,
+    /// For each column, the regulariser's weight per cell: lambda_reg / |Omega_k|.
+    reg: Vec<f32>,
+    rank: usize,
+    kernels: Kernels,
+}
+
+/// The working memory of one thread.
+pub(crate) struct CellScratch {
+    ones: Vec<f32>,
+    sums: Vec<f32>,
+    buffers: Buffers,
+}
+
+impl Cells {
+    pub(crate) fn new(
+        matrix: usize,
+        coupled: &Coupled,
+        weight: f32,
+        lambda_reg: f32,
+        rank: usize,
+        placements: [&Placement; 2],
+        seed: u64,
+    ) -> Self {
+        let blocks = placements[0].bounds.len() - 1;
+        let entries = coupled.entries();
+        let task = |place: u32| {
+            let [row, column] = [0, 1]
+                .map(|side| placements[side].block[entries.indices(side)[place as usize] as usize] as usize);
+            (column + blocks - row) % blocks * blocks + row
+        };
+        let mut order: Vec<u32> = (0..entries.len() as u32).collect();
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        order.sort_by_key(|&place| task(place));
+        let mut tasks = vec![0; blocks * blocks + 1];
+        order.iter().for_each(|&place| tasks[task(place) + 1] += 1);
+        for number in 0..blocks * blocks {
+            tasks[number + 1] += tasks[number];
+        }
+        let places = |side: usize| {
+            let rows = order.iter().map(|&place| entries.indices(side)[place as usize]);
+            rows.map(|row| placements[side].place[row as usize]).collect::<Vec<u32>>()
+        };
+        let (rows, columns) = (places(0), places(1));
+        let mut counts = vec![0u32; placements[1].rows()];
+        columns.iter().for_each(|&column| counts[column as usize] += 1);
+        let reg = counts.iter().map(|&count| lambda_reg / count.max(1) as f32).collect();
+        let values = order.iter().map(|&place| entries.values()[place as usize]).collect();
+        let kernels = Kernels::new(Level::best(), rank, rank);
+        Cells { matrix, mode: coupled.mode(), weight, rows, columns, values, tasks, reg, rank, kernels }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn scratch(&self) -> CellScratch {
+        let padded = self.kernels.diagonal_len();
+        CellScratch { ones: vec![1.0; padded], sums: vec![0.0; padded], buffers: self.kernels.buffers() }
+    }
+
+    fn task(&self, task: usize) -> Range<usize> {
+        self.tasks[task]..self.tasks[task + 1]
+    }
+
+    /// Steps through a task's cells. `y = u v'` is the diagonal form with ones on the diagonal.
+    pub(crate) fn run<R: Rows>(
+        &self,
+        task: usize,
+        rows: (R, u32),
+        columns: (R, u32),
+        step: Step,
+        scratch: &mut CellScratch,
+    ) {
+        let step = Step { rate: step.rate * self.weight, ..step };
+        let Range { start, end } = self.task(task);
+        let mut p = Side { rows: rows.0, rank: self.rank, indices: &[], base: rows.1, reg: &[] };
+        let mut q = Side { rows: columns.0, rank: self.rank, indices: &[], base: columns.1, reg: &self.reg };
+        for from in (start..end).step_by(CHUNK) {
+            let cells = from..(from + CHUNK).min(end);
+            p.indices = &self.rows[cells.clone()];
+            q.indices = &self.columns[cells.clone()];
+            let CellScratch { ones, sums, buffers } = scratch;
+            self.kernels.diagonal(&mut p, &mut q, &self.values[cells], step, ones, sums, buffers);
+        }
+    }
+}

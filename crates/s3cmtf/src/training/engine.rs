@@ -1,0 +1,328 @@
+//! The state of a run, arranged for speed: rows stand by blocks, entries by tasks and chunks.
+
+use s3cmtf_kernels::{CHUNK, Level, Step};
+
+use super::cells::Cells;
+use super::graph::Graph;
+use super::method::{TensorStep, Worker};
+use super::placement::{Grid, Placement};
+use super::sparse::Sparse;
+use super::zeros::Zeros;
+use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order};
+use crate::params::Params;
+use crate::problem::{Entries, Kind, Problem, UNKNOWN};
+
+/// All numbers that training changes.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The core, as the method's workers want it.
+    pub(super) core: Vec<f32>,
+    /// Each mode's rows by place, and one more row: their average, for unknown ids.
+    pub(super) factors: Vec<Vec<f32>>,
+    /// Each coupled matrix's columns by place.
+    pub(super) columns: Vec<Vec<f32>>,
+}
+
+impl State {
+    /// Whether every number is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        // A sum of zeros and NaNs: one pass that the compiler vectorises.
+        let finite = |values: &[f32]| values.iter().map(|value| value * 0.0).sum::<f32>() == 0.0;
+        finite(&self.core) && self.factors.iter().chain(&self.columns).all(|values| finite(values))
+    }
+}
+
+/// What one of the tasks that run at once has for itself.
+pub(super) struct Lane {
+    pub(super) core: Vec<f32>,
+    /// For each mode that is not blocked, a copy of its rows.
+    pub(super) copies: Vec<Vec<f32>>,
+    /// For each such mode, how many entries have touched each row.
+    pub(super) touched: Vec<Vec<u32>>,
+    pub(super) entries: usize,
+    pub(super) squared_error: f64,
+    pub(super) worker: Box<dyn Worker>,
+}
+
+/// A problem and its state.
+pub(crate) struct Engine {
+    pub(super) params: Params,
+    pub(super) contraction: Contraction,
+    pub(super) grid: Grid,
+    pub(super) modes: Vec<Placement>,
+    /// For each coupled matrix but graphs, where its columns stand.
+    pub(super) columns: Vec<Placement>,
+    /// For each mode and place, lambda_reg / |Omega_i|.
+    pub(super) reg: Vec<Vec<f32>>,
+    pub(super) core_reg: f32,
+    /// For each mode, the places of rows that no tensor entry touches.
+    pub(super) idle: Vec<Vec<u32>>,
+    pub(super) train: Chunks,
+    pub(super) cells: Vec<Cells>,
+    pub(super) zeros: Vec<Zeros>,
+    pub(super) graphs: Vec<Graph>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) state: State,
+    /// The model without its numbers.
+    frame: Model,
+}
+
+impl Engine {
+    /// Arranges a problem and the model to start from.
+    pub(crate) fn new(problem: &Problem, params: &Params, start: Model) -> Self {
+        let ranks: Vec<usize> = start.factors().iter().map(Factor::rank).collect();
+        let sizes: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
+        let contraction = Contraction::new(&ranks, &sizes, start.core_kind(), Level::best());
+        let grid = Grid::new(problem, params, &contraction);
+        let counts: Vec<Vec<u32>> = (0..problem.order()).map(|mode| problem.counts(mode)).collect();
+        let seed = |purpose: u64| params.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose << 32);
+        let modes: Vec<Placement> = counts
+            .iter()
+            .enumerate()
+            .map(|(mode, counts)| Placement::new(counts, grid.blocks, seed(mode as u64 + 1)))
+            .collect();
+        let columns: Vec<Placement> = problem
+            .coupled()
+            .iter()
+            .map(|matrix| {
+                let mut counts = vec![0; matrix.columns().rows()];
+                if matrix.kind() != Kind::Graph {
+                    matrix.entries().indices(1).iter().for_each(|&column| counts[column as usize] += 1);
+                }
+                Placement::new(&counts, grid.blocks, seed(100))
+            })
+            .collect();
+        let reg = counts
+            .iter()
+            .zip(&modes)
+            .map(|(counts, placement)| {
+                let mut reg = vec![0.0; counts.len()];
+                for (&count, &place) in counts.iter().zip(&placement.place) {
+                    reg[place as usize] = params.lambda_reg / count.max(1) as f32;
+                }
+                reg
+            })
+            .collect();
+        let idle = counts
+            .iter()
+            .zip(&modes)
+            .map(|(counts, placement)| {
+                let idle = counts.iter().zip(&placement.place).filter(|(count, _)| **count == 0);
+                idle.map(|(_, &place)| place).collect()
+            })
+            .collect();
+
+        let train = arrange_train(problem, &contraction, &grid, &modes, seed(200));
+        let state = State {
+            core: params.method.pack(&contraction, start.core()),
+            factors: start
+                .factors()
+                .iter()
+                .zip(&modes)
+                .map(|(factor, placement)| {
+                    let mut values = placement.arrange(factor.values(), factor.rank());
+                    values.extend(factor.average());
+                    values
+                })
+                .collect(),
+            columns: start
+                .coupled()
+                .iter()
+                .zip(&columns)
+                .map(|(matrix, placement)| placement.arrange(matrix.factor.values(), matrix.factor.rank()))
+                .collect(),
+        };
+        let lanes = (0..grid.lanes)
+            .map(|_| Lane {
+                core: Vec::new(),
+                copies: vec![Vec::new(); problem.order()],
+                touched: vec![Vec::new(); problem.order()],
+                entries: 0,
+                squared_error: 0.0,
+                worker: params.method.worker(&contraction),
+            })
+            .collect();
+        let mut engine = Engine {
+            params: params.clone(),
+            core_reg: params.lambda_reg / problem.entries().len() as f32,
+            contraction,
+            grid,
+            modes,
+            columns,
+            reg,
+            idle,
+            train,
+            cells: Vec::new(),
+            zeros: Vec::new(),
+            graphs: Vec::new(),
+            lanes,
+            state,
+            frame: without_numbers(start),
+        };
+        engine.arrange_coupled(problem, seed(300));
+        engine
+    }
+
+    fn arrange_coupled(&mut self, problem: &Problem, seed: u64) {
+        for (number, matrix) in problem.coupled().iter().enumerate() {
+            let weight = matrix.weight().unwrap_or(self.params.lambda_couple);
+            let (mode, entries) = (matrix.mode(), matrix.entries());
+            let rows = &self.modes[mode];
+            let others = if matrix.kind() == Kind::Graph { rows } else { &self.columns[number] };
+            let cells = (0..entries.len()).map(|cell| {
+                let row = rows.place[entries.indices(0)[cell] as usize];
+                let other = others.place[entries.indices(1)[cell] as usize];
+                (row, other, entries.values()[cell])
+            });
+            match matrix.kind() {
+                Kind::Missing => {
+                    let rank = self.contraction.ranks[mode];
+                    let placements = [rows, others];
+                    let lambda_reg = self.params.lambda_reg;
+                    self.cells.push(Cells::new(number, matrix, weight, lambda_reg, rank, placements, seed));
+                }
+                Kind::Zeros => self.zeros.push(Zeros {
+                    matrix: number,
+                    mode,
+                    weight,
+                    by_row: Sparse::new(rows.rows(), cells.clone()),
+                    by_column: Sparse::new(
+                        others.rows(),
+                        cells.map(|(row, column, value)| (column, row, value)),
+                    ),
+                }),
+                Kind::Graph => self.graphs.push(Graph::new(mode, weight, rows.rows(), cells)),
+            }
+        }
+    }
+
+    /// The numbers that training changes.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Puts other numbers in place.
+    pub(crate) fn set_state(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// How many tensor entries and observed matrix entries an epoch steps through.
+    pub(crate) fn entries(&self) -> usize {
+        self.train.len() + self.cells.iter().map(Cells::len).sum::<usize>()
+    }
+
+    pub(super) fn step(&self, rate: f32) -> Step {
+        Step { rate, l1: self.params.l1, nonnegative: self.params.nonnegative }
+    }
+
+    pub(super) fn tensor_step(&self, rate: f32) -> TensorStep<'_> {
+        TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true }
+    }
+
+    /// Arranges entries, given by the problem's rows, for [`Engine::rmse`].
+    pub(crate) fn arrange(&self, entries: &Entries) -> Chunks {
+        let indices: Vec<Vec<u32>> = self
+            .modes
+            .iter()
+            .enumerate()
+            .map(|(mode, placement)| {
+                let average = placement.rows() as u32;
+                let place = |&row: &u32| if row == UNKNOWN { average } else { placement.place[row as usize] };
+                entries.indices(mode).iter().map(place).collect()
+            })
+            .collect();
+        let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let order = Order { chunk: CHUNK, tasks: None, seed: None };
+        Chunks::new(&self.contraction, &arrays, entries.values(), &order)
+    }
+
+    /// The RMSE over the training entries.
+    pub(crate) fn train_rmse(&mut self) -> f64 {
+        self.update_averages();
+        self.rmse_of(&self.train)
+    }
+
+    /// The RMSE over arranged entries.
+    pub(crate) fn rmse(&mut self, set: &Chunks) -> f64 {
+        self.update_averages();
+        self.rmse_of(set)
+    }
+
+    fn rmse_of(&self, set: &Chunks) -> f64 {
+        let core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
+        let core = self.contraction.pack(&core);
+        let factors: Vec<&[f32]> = self.state.factors.iter().map(Vec::as_slice).collect();
+        let sums: ErrorSums = set.sum(&self.contraction, &core, &factors, |entries, predictions| {
+            ErrorSums::of(&set.values[entries], predictions, None)
+        });
+        (sums.squared / set.len() as f64).sqrt()
+    }
+
+    fn update_averages(&mut self) {
+        for (values, &rank) in self.state.factors.iter_mut().zip(&self.contraction.ranks) {
+            let rows = values.len() - rank;
+            let factor = Factor::new(rank, values[..rows].to_vec());
+            values[rows..].copy_from_slice(&factor.average());
+        }
+    }
+
+    /// The model as it is now.
+    pub(crate) fn model(&self) -> Model {
+        let mut model = self.frame.clone();
+        model.core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
+        for (mode, factor) in model.factors.iter_mut().enumerate() {
+            let (values, rank) = (&self.state.factors[mode], factor.rank());
+            *factor = Factor::new(rank, self.modes[mode].restore(&values[..values.len() - rank], rank));
+        }
+        for (number, matrix) in model.coupled.iter_mut().enumerate() {
+            let rank = matrix.factor.rank();
+            matrix.factor =
+                Factor::new(rank, self.columns[number].restore(&self.state.columns[number], rank));
+        }
+        model
+    }
+}
+
+/// The training entries by tasks and chunks.
+fn arrange_train(
+    problem: &Problem,
+    contraction: &Contraction,
+    grid: &Grid,
+    modes: &[Placement],
+    seed: u64,
+) -> Chunks {
+    let entries = problem.entries();
+    let tasks: Vec<u32> = (0..entries.len())
+        .map(|entry| {
+            let blocks = grid
+                .blocked
+                .iter()
+                .map(|&mode| modes[mode].block[entries.indices(mode)[entry] as usize] as usize);
+            grid.task(blocks) as u32
+        })
+        .collect();
+    let indices: Vec<Vec<u32>> = modes
+        .iter()
+        .enumerate()
+        .map(|(mode, placement)| {
+            entries.indices(mode).iter().map(|&row| placement.place[row as usize]).collect()
+        })
+        .collect();
+    let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+    let count = grid.rounds() * grid.blocks;
+    let order = Order { chunk: CHUNK, tasks: Some((&tasks, count)), seed: Some(seed) };
+    let mut train = Chunks::new(contraction, &arrays, entries.values(), &order);
+    train.places = Vec::new();
+    train
+}
+
+/// A model of the same form with empty factors; the core stays, for its form.
+fn without_numbers(mut model: Model) -> Model {
+    for factor in &mut model.factors {
+        *factor = Factor::new(factor.rank(), Vec::new());
+    }
+    for matrix in &mut model.coupled {
+        matrix.factor = Factor::new(matrix.factor.rank(), Vec::new());
+    }
+    model
+}

@@ -1,0 +1,198 @@
+//! The default method: entries that share their outer rows share the contraction of the core.
+
+use std::ops::Range;
+
+use s3cmtf_kernels::{Rows, Side, Step, Sums};
+
+use super::{ModeRows, TensorStep, Worker, stepped};
+use crate::model::{Chunks, Contraction, Scratch};
+use crate::params::CoreKind;
+
+/// Steps chunk by chunk: inner rows with every entry, outer rows and core once per chunk.
+pub(super) struct Fast {
+    contraction: Contraction,
+    scratch: Scratch,
+    /// For each combination of outer concepts, the inner product of its core slice with the chunk's `M`.
+    h: Vec<f32>,
+    /// For a diagonal core: the contracted diagonal, and the chunk's `M`.
+    d: Vec<f32>,
+    m: Vec<f32>,
+    gradient: Vec<f32>,
+}
+
+impl Fast {
+    pub(super) fn new(contraction: Contraction) -> Self {
+        let diagonal = match contraction.kind {
+            CoreKind::Full => 0,
+            CoreKind::Diagonal => contraction.kernels.diagonal_len(),
+        };
+        Fast {
+            scratch: contraction.scratch(),
+            h: vec![0.0; contraction.weights],
+            d: vec![0.0; diagonal],
+            m: vec![0.0; diagonal],
+            gradient: Vec::new(),
+            contraction,
+        }
+    }
+
+    /// The step on the inner rows of a chunk; leaves `M` in the buffers, or in `m` for a diagonal core.
+    fn inner<R: Rows>(
+        &mut self,
+        p: &mut Side<'_, R>,
+        q: &mut Side<'_, R>,
+        values: &[f32],
+        step: Step,
+    ) -> Sums {
+        let kernels = &self.contraction.kernels;
+        let buffers = &mut self.scratch.buffers;
+        match self.contraction.kind {
+            CoreKind::Full => kernels.bilinear(p, q, values, step, buffers),
+            CoreKind::Diagonal => kernels.diagonal(p, q, values, step, &self.d, &mut self.m, buffers),
+        }
+    }
+
+    /// The gradient of the outer row of mode number `which` among the outer ones, after `h` has been found.
+    fn outer_gradient(&mut self, which: usize, core: &[f32]) {
+        let outer = &self.scratch.outer;
+        let gradient = &mut self.gradient;
+        gradient.clear();
+        gradient.resize(outer[which].len(), 0.0);
+        match self.contraction.kind {
+            CoreKind::Diagonal => {
+                for (j, gradient) in gradient.iter_mut().enumerate() {
+                    let others = outer.iter().enumerate().filter(|(other, _)| *other != which);
+                    *gradient = -others.fold(self.m[j] * core[j], |product, (_, row)| product * row[j]);
+                }
+            }
+            CoreKind::Full => {
+                for (place, &h) in self.h.iter().enumerate() {
+                    let (mut rest, mut product, mut mine) = (place, h, 0);
+                    for (other, row) in outer.iter().enumerate().rev() {
+                        let j = rest % row.len();
+                        rest /= row.len();
+                        if other == which {
+                            mine = j;
+                        } else {
+                            product *= row[j];
+                        }
+                    }
+                    gradient[mine] -= product;
+                }
+            }
+        }
+    }
+}
+
+/// A step over `entries` gradients at once must not overshoot where one entry's would not: with curvature `curvature`
+/// over all of them, the steps one by one would have moved by less than their sum.
+fn damped(rate: f32, curvature: f64, entries: usize) -> f32 {
+    let others = curvature * (entries as f64 - 1.0) / entries as f64;
+    let damped = f64::from(rate) / (1.0 + f64::from(rate) * others);
+    if damped.is_finite() { damped as f32 } else { rate }
+}
+
+impl Worker for Fast {
+    fn run(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        chunks: Range<usize>,
+        step: &TensorStep<'_>,
+    ) -> f64 {
+        let inner = self.contraction.inner;
+        let ranks = inner.map(|mode| self.contraction.ranks[mode]);
+        let mut squared_error = 0.0;
+        for chunk in chunks {
+            let entries = set.entries(chunk);
+            let first = entries.start;
+            for (row, &mode) in self.scratch.outer.iter_mut().zip(&self.contraction.outer) {
+                rows[mode].load(set.indices[mode][first], row);
+            }
+            self.contraction.weigh(&self.scratch.outer, &mut self.scratch.weights);
+            match self.contraction.kind {
+                CoreKind::Full => {
+                    let Scratch { weights, buffers, .. } = &mut self.scratch;
+                    self.contraction.kernels.combine(core, weights, buffers);
+                }
+                CoreKind::Diagonal => {
+                    let terms = self.d.iter_mut().zip(core.iter()).zip(&self.scratch.weights);
+                    terms.for_each(|((d, core), weight)| *d = core * weight);
+                }
+            }
+
+            let indices = inner.map(|mode| &set.indices[mode][entries.clone()]);
+            let reg = inner.map(|mode| &step.reg[mode][..]);
+            let values = &set.values[entries.clone()];
+            let [p, q] = rows.get_disjoint_mut(inner).unwrap_or_else(|_| unreachable!("two different modes"));
+            macro_rules! side {
+                ($n:expr, $rows:expr, $base:expr) => {
+                    Side { rows: $rows, rank: ranks[$n], indices: indices[$n], base: $base, reg: reg[$n] }
+                };
+            }
+            let sums = match (p, q) {
+                (ModeRows::Owned { rows: p, base: base_p }, ModeRows::Owned { rows: q, base: base_q }) => {
+                    let (mut p, mut q) = (side!(0, &mut **p, *base_p), side!(1, &mut **q, *base_q));
+                    self.inner(&mut p, &mut q, values, step.step)
+                }
+                (ModeRows::Shared(p), ModeRows::Shared(q)) => {
+                    let (mut p, mut q) = (side!(0, *p, 0), side!(1, *q, 0));
+                    self.inner(&mut p, &mut q, values, step.step)
+                }
+                _ => unreachable!("both inner modes are owned, or both are shared"),
+            };
+            squared_error += sums.squared_error;
+            self.shared(core, rows, set, first, entries.len(), &sums, step);
+        }
+        squared_error
+    }
+}
+
+impl Fast {
+    /// The step on what a chunk shares: the outer rows and the core.
+    #[allow(clippy::too_many_arguments, reason = "what a chunk knows")]
+    fn shared(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        first: usize,
+        entries: usize,
+        sums: &Sums,
+        step: &TensorStep<'_>,
+    ) {
+        let count = entries as f32;
+        // An entry's curvature along the core is |a|^2 |b|^2 |w|^2; rows are taken as independent of each other.
+        let weights: f64 =
+            self.scratch.weights.iter().map(|&weight| f64::from(weight) * f64::from(weight)).sum();
+        let core_curvature =
+            weights * f64::from(sums.squares_p) * f64::from(sums.squares_q) / f64::from(count);
+        let rate =
+            |curvature| if step.damped { damped(step.step.rate, curvature, entries) } else { step.step.rate };
+        let core_step = Step { rate: rate(core_curvature), ..step.step };
+        let core_reg = step.core_reg * count;
+        if self.contraction.kind == CoreKind::Full {
+            let Scratch { weights, buffers, .. } = &self.scratch;
+            self.contraction.kernels.spread(core, weights, core_reg, core_step, buffers, &mut self.h);
+        }
+        for which in 0..self.contraction.outer.len() {
+            let mode = self.contraction.outer[which];
+            let index = set.indices[mode][first];
+            self.outer_gradient(which, core);
+            let row = &self.scratch.outer[which];
+            // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
+            let length: f64 = row.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+            let curvature = if length > 0.0 { sums.squared_prediction / length } else { 0.0 };
+            let row_step = Step { rate: rate(curvature), ..step.step };
+            let reg = step.reg[mode][index as usize] * count;
+            let new: Vec<f32> =
+                row.iter().zip(&self.gradient).map(|(&u, &g)| stepped(u, g, reg, row_step)).collect();
+            rows[mode].store(index, &new);
+        }
+        if self.contraction.kind == CoreKind::Diagonal {
+            let terms = core.iter_mut().zip(&self.m).zip(&self.scratch.weights);
+            terms.for_each(|((core, m), weight)| *core = stepped(*core, -m * weight, core_reg, core_step));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The methods: three ways to the same steps on tensor entries.
+
+mod fast;
+mod naive;
+mod opt;
+mod per_entry;
+
+use std::ops::Range;
+
+use s3cmtf_kernels::{SharedRows, Step};
+
+use crate::model::{Chunks, Contraction, Core};
+use crate::params::Method;
+
+/// The rows of one mode that a worker may touch.
+pub(crate) enum ModeRows<'a> {
+    /// Rows that nobody else touches meanwhile, from index `base` on.
+    Owned {
+        /// The rows.
+        rows: &'a mut [f32],
+        /// The index of the first.
+        base: u32,
+    },
+    /// All rows, which other threads touch as well.
+    Shared(SharedRows<'a>),
+}
+
+impl ModeRows<'_> {
+    /// Copies a row out.
+    pub(crate) fn load(&self, index: u32, row: &mut [f32]) {
+        match self {
+            ModeRows::Owned { rows, base } => {
+                row.copy_from_slice(&rows[(index - base) as usize * row.len()..][..row.len()]);
+            }
+            ModeRows::Shared(rows) => {
+                let start = index as usize * row.len();
+                row.iter_mut().enumerate().for_each(|(j, value)| *value = rows.get(start + j));
+            }
+        }
+    }
+
+    /// Copies a row in.
+    pub(crate) fn store(&mut self, index: u32, row: &[f32]) {
+        match self {
+            ModeRows::Owned { rows, base } => {
+                rows[(index - *base) as usize * row.len()..][..row.len()].copy_from_slice(row);
+            }
+            ModeRows::Shared(rows) => {
+                let start = index as usize * row.len();
+                row.iter().enumerate().for_each(|(j, &value)| rows.set(start + j, value));
+            }
+        }
+    }
+}
+
+/// How tensor entries step.
+#[derive(Clone, Copy)]
+pub(crate) struct TensorStep<'a> {
+    pub(crate) step: Step,
+    /// For each mode and row, the regulariser's weight per entry: lambda_reg / |Omega_i|.
+    pub(crate) reg: &'a [Vec<f32>],
+    /// The same for the core: lambda_reg / |Omega|.
+    pub(crate) core_reg: f32,
+    /// Whether a step that sums over a chunk is shortened where its length would overshoot.
+    pub(crate) damped: bool,
+}
+
+/// Steps through tensor entries, one thread's worth of it.
+pub(crate) trait Worker: Send {
+    /// Steps through chunks of entries; returns the sum of squared errors, each before its step.
+    fn run(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        chunks: Range<usize>,
+        step: &TensorStep<'_>,
+    ) -> f64;
+}
+
+impl Method {
+    /// A worker of this method.
+    pub(crate) fn worker(self, contraction: &Contraction) -> Box<dyn Worker> {
+        match self {
+            Method::Fast => Box::new(fast::Fast::new(contraction.clone())),
+            Method::Opt => Box::new(per_entry::PerEntry::new(opt::Opt::new(contraction), contraction)),
+            Method::Naive => Box::new(per_entry::PerEntry::new(naive::Naive::new(contraction), contraction)),
+        }
+    }
+
+    /// The core as this method's workers want it.
+    pub(crate) fn pack(self, contraction: &Contraction, core: &Core) -> Vec<f32> {
+        match self {
+            Method::Fast => contraction.pack(core),
+            Method::Opt | Method::Naive => core.values().to_vec(),
+        }
+    }
+
+    /// The core back from what this method's workers make of it.
+    pub(crate) fn unpack(self, contraction: &Contraction, packed: &[f32], like: &Core) -> Core {
+        match (self, like) {
+            (Method::Fast, _) => contraction.unpack(packed),
+            (_, Core::Full { ranks, .. }) => Core::full(ranks.clone(), packed.to_vec()),
+            (_, Core::Diagonal(_)) => Core::Diagonal(packed.to_vec()),
+        }
+    }
+}
+
+/// One number after a step against `gradient` (the regulariser's not included).
+pub(crate) fn stepped(old: f32, gradient: f32, reg: f32, step: Step) -> f32 {
+    let shrink = step.rate * reg;
+    let new = if step.l1 {
+        // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
+        let moved = old - step.rate * gradient;
+        moved.signum() * (moved.abs() - shrink).max(0.0)
+    } else {
+        old - step.rate * gradient - shrink * old
+    };
+    if step.nonnegative { new.max(0.0) } else { new }
+}

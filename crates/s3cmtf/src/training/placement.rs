@@ -1,0 +1,204 @@
+//! Which rows stand where, and which are changed together.
+//!
+//! The rows of each mode are dealt into blocks of about equally many entries. A *task* is what stands in one block
+//! of every blocked mode; tasks that share no block can run at once.
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::model::Contraction;
+use crate::params::Params;
+use crate::problem::Problem;
+
+/// The most blocks per mode of a deterministic run, and so the most threads it can use.
+const MOST_LANES: usize = 16;
+/// A task should have at least this many entries, or its overhead shows.
+const LEAST_TASK: usize = 512;
+/// A mode whose factor has at most this many numbers may be copied for every thread.
+const SMALL_MODE: usize = 1 << 16;
+/// Entries of a task and an outer row should come in at least this number, or sharing gains little.
+const GOOD_GROUP: usize = 32;
+
+/// How the work of an epoch is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// How many pieces each mode is cut into.
+    pub(crate) blocks: usize,
+    /// How many tasks run at once; each has a core of its own meanwhile.
+    pub(crate) lanes: usize,
+    /// The modes whose blocks must differ between tasks that run at once. The other modes are small, and each lane
+    /// has a copy of them.
+    pub(crate) blocked: Vec<usize>,
+}
+
+impl Grid {
+    /// A grid for a problem. With `deterministic` it does not depend on the number of threads.
+    pub(crate) fn new(problem: &Problem, params: &Params, contraction: &Contraction) -> Self {
+        let entries = problem.entries().len();
+        let rows = |mode: usize| problem.modes()[mode].rows();
+        let large = |mode: &usize| {
+            // Copies are merged by averaging, which is sound only where every row has many entries.
+            rows(*mode) * contraction.ranks[*mode] > SMALL_MODE || entries < 64 * rows(*mode)
+        };
+        let mut blocked: Vec<usize> = contraction.inner.to_vec();
+        blocked.extend(contraction.outer.iter().copied().filter(large));
+        blocked.sort_unstable();
+
+        let lanes = if params.deterministic { MOST_LANES } else { params.n_threads() };
+        let fits = |blocks: usize| blocks.pow(blocked.len() as u32).saturating_mul(LEAST_TASK) <= entries;
+        let enough_rows = |blocks: usize| blocked.iter().all(|&mode| rows(mode) >= blocks);
+        let most = (1..=256).rev().find(|&blocks| fits(blocks) && enough_rows(blocks)).unwrap_or(1);
+        // Shared outer rows want large tasks; where nothing is shared there is nothing to lose.
+        let groups: usize = contraction.outer.iter().map(|&mode| rows(mode)).fold(1, usize::saturating_mul);
+        let per_group = entries / groups.max(1);
+        let good = if per_group < 4 { most } else { ((per_group / GOOD_GROUP) as f64).sqrt() as usize };
+        let blocks = most.min(good.max(if params.deterministic { 1 } else { lanes })).clamp(1, most);
+        // More blocks than lanes keep a task's rows in the cache, up to a point.
+        let blocks = blocks.min(lanes.max(8));
+        Grid { blocks, lanes: lanes.min(blocks), blocked }
+    }
+
+    /// The number of rounds of an epoch: in each, tasks 0 to `blocks - 1` share no block.
+    pub(crate) fn rounds(&self) -> usize {
+        self.blocks.pow(self.blocked.len() as u32 - 1)
+    }
+
+    /// The block of the `which`-th blocked mode that a task of a round works on.
+    pub(crate) fn block(&self, round: usize, task: usize, which: usize) -> usize {
+        let shift = if which == 0 { 0 } else { round / self.blocks.pow(which as u32 - 1) };
+        (task + shift) % self.blocks
+    }
+
+    /// The number of a task among all rounds, from its blocks.
+    pub(crate) fn task(&self, blocks: impl Iterator<Item = usize>) -> usize {
+        let (mut round, mut first, mut unit) = (0, 0, 1);
+        for (which, block) in blocks.enumerate() {
+            if which == 0 {
+                first = block;
+            } else {
+                round += (block + self.blocks - first) % self.blocks * unit;
+                unit *= self.blocks;
+            }
+        }
+        round * self.blocks + first
+    }
+}
+
+/// Where the rows of one mode stand during training.
+#[derive(Clone, Debug)]
+pub(crate) struct Placement {
+    /// For each row its place.
+    pub(crate) place: Vec<u32>,
+    /// For each row its block.
+    pub(crate) block: Vec<u32>,
+    /// The first place of each block, and the end of the last.
+    pub(crate) bounds: Vec<u32>,
+}
+
+impl Placement {
+    /// Deals rows into blocks of about equal `counts`.
+    pub(crate) fn new(counts: &[u32], blocks: usize, seed: u64) -> Self {
+        let mut rows: Vec<u32> = (0..counts.len() as u32).collect();
+        // A random order among rows of equal counts; then the busiest first, each to the block with least so far.
+        rows.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        rows.sort_by_key(|&row| std::cmp::Reverse(counts[row as usize]));
+        let mut load: std::collections::BinaryHeap<_> =
+            (0..blocks as u32).map(|block| std::cmp::Reverse((0u64, block))).collect();
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); blocks];
+        for row in rows {
+            let Some(std::cmp::Reverse((sum, block))) = load.pop() else { break };
+            members[block as usize].push(row);
+            // A row without entries still takes room.
+            load.push(std::cmp::Reverse((sum + u64::from(counts[row as usize].max(1)), block)));
+        }
+        let mut place = vec![0; counts.len()];
+        let mut block = vec![0; counts.len()];
+        let mut bounds = vec![0u32];
+        for (number, members) in members.iter().enumerate() {
+            let start = bounds[number];
+            for (offset, &row) in members.iter().enumerate() {
+                place[row as usize] = start + offset as u32;
+                block[row as usize] = number as u32;
+            }
+            bounds.push(start + members.len() as u32);
+        }
+        Placement { place, block, bounds }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.place.len()
+    }
+
+    /// Rows of values in the order of places.
+    pub(crate) fn arrange(&self, values: &[f32], rank: usize) -> Vec<f32> {
+        let mut placed = vec![0.0; values.len()];
+        for (row, &place) in values.chunks_exact(rank).zip(&self.place) {
+            placed[place as usize * rank..][..rank].copy_from_slice(row);
+        }
+        placed
+    }
+
+    /// Rows of values back in their own order.
+    pub(crate) fn restore(&self, placed: &[f32], rank: usize) -> Vec<f32> {
+        let rows = self.place.iter().flat_map(|&place| &placed[place as usize * rank..][..rank]);
+        rows.copied().collect()
+    }
+
+    /// The rows of each block, cut out of all rows.
+    pub(crate) fn split<'a>(&self, mut rows: &'a mut [f32], rank: usize) -> Vec<Option<&'a mut [f32]>> {
+        let lengths = self.bounds.windows(2).map(|pair| (pair[1] - pair[0]) as usize * rank);
+        let mut blocks = Vec::with_capacity(self.bounds.len() - 1);
+        for length in lengths {
+            let (block, rest) = rows.split_at_mut(length);
+            blocks.push(Some(block));
+            rows = rest;
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_a_round_share_no_block_and_every_combination_has_one_task() {
+        for (blocks, modes) in [(1, 2), (4, 2), (3, 3), (2, 4)] {
+            let grid = Grid { blocks, lanes: 1, blocked: (0..modes).collect() };
+            let mut seen = vec![0; blocks.pow(modes as u32)];
+            for round in 0..grid.rounds() {
+                for which in 0..modes {
+                    let mut used: Vec<usize> =
+                        (0..blocks).map(|task| grid.block(round, task, which)).collect();
+                    used.sort_unstable();
+                    assert!(used.into_iter().eq(0..blocks));
+                }
+                for task in 0..blocks {
+                    let combination = (0..modes).map(|which| grid.block(round, task, which));
+                    assert_eq!(grid.task(combination.clone()), round * blocks + task);
+                    seen[combination.fold(0, |place, block| place * blocks + block)] += 1;
+                }
+            }
+            assert!(seen.iter().all(|&times| times == 1));
+        }
+    }
+
+    #[test]
+    fn placement_balances_counts_and_is_undone() {
+        let counts: Vec<u32> = (0..100).map(|row| 1000 / (row + 1)).collect();
+        let placement = Placement::new(&counts, 4, 9);
+        let mut sums = [0u32; 4];
+        for (row, &block) in placement.block.iter().enumerate() {
+            sums[block as usize] += counts[row];
+            let place = placement.place[row];
+            assert!(
+                placement.bounds[block as usize] <= place && place < placement.bounds[block as usize + 1]
+            );
+        }
+        let (least, most) = (sums.iter().min().unwrap(), sums.iter().max().unwrap());
+        assert!(most - least < 50, "{sums:?}");
+        let values: Vec<f32> = (0..300).map(|value| value as f32).collect();
+        assert_eq!(placement.restore(&placement.arrange(&values, 3), 3), values);
+    }
+}

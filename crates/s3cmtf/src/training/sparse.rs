@@ -1,0 +1,50 @@
+//! Sparse matrices by rows.
+
+/// For each row its columns and values.
+#[derive(Clone, Debug)]
+pub(crate) struct Sparse {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Sparse {
+    /// From cells (row, column, value), in that order within each row.
+    pub(crate) fn new(rows: usize, cells: impl Iterator<Item = (u32, u32, f32)> + Clone) -> Self {
+        let mut starts = vec![0usize; rows + 1];
+        cells.clone().for_each(|(row, _, _)| starts[row as usize + 1] += 1);
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut columns = vec![0; starts[rows]];
+        let mut values = vec![0.0; starts[rows]];
+        for (row, column, value) in cells {
+            let place = next[row as usize];
+            columns[place] = column;
+            values[place] = value;
+            next[row as usize] += 1;
+        }
+        Sparse { starts, columns, values }
+    }
+
+    /// The columns and values of a row.
+    fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
+        let range = self.starts[row]..self.starts[row + 1];
+        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+
+    /// Sums the rows of `factor` that a row's columns name, each times its value; returns the sum of the values.
+    pub(crate) fn pull(&self, row: usize, factor: &[f32], rank: usize, sum: &mut [f64]) -> f64 {
+        sum.fill(0.0);
+        let mut total = 0.0;
+        for (column, value) in self.row(row) {
+            let value = f64::from(value);
+            total += value;
+            for (sum, &other) in sum.iter_mut().zip(&factor[column as usize * rank..][..rank]) {
+                *sum += value * f64::from(other);
+            }
+        }
+        total
+    }
+}
