@@ -1,0 +1,81 @@
+//! A number that tells one problem from another.
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::{Entries, Mode, Problem};
+
+/// 16 hexadecimal digits that are the same for the same problem, whatever the order of its entries was.
+pub fn fingerprint(problem: &Problem) -> String {
+    let mut hash = Xxh3::new();
+    for mode in problem.modes() {
+        add_text(&mut hash, mode.name());
+        hash.update(&mode.size().to_le_bytes());
+    }
+    let modes: Vec<&Mode> = problem.modes().iter().collect();
+    add_entries(&mut hash, &modes, problem.entries());
+    for matrix in problem.coupled() {
+        add_text(&mut hash, matrix.name());
+        hash.update(&(matrix.mode() as u64).to_le_bytes());
+        add_text(&mut hash, matrix.kind().name());
+        // No bits of a weight are all ones: that is not a number, which a weight cannot be.
+        hash.update(&matrix.weight().map_or(u32::MAX, f32::to_bits).to_le_bytes());
+        let rows = &problem.modes()[matrix.mode()];
+        let columns = if matrix.kind() == crate::Kind::Graph { rows } else { matrix.columns() };
+        add_entries(&mut hash, &[rows, columns], matrix.entries());
+    }
+    format!("{:016x}", hash.digest())
+}
+
+/// With its length, so that `ab` `c` and `a` `bc` differ.
+fn add_text(hash: &mut Xxh3, text: &str) {
+    hash.update(&(text.len() as u64).to_le_bytes());
+    hash.update(text.as_bytes());
+}
+
+/// The sum of the entries' hashes, since a sum does not depend on the order.
+fn add_entries(hash: &mut Xxh3, modes: &[&Mode], entries: &Entries) {
+    let sum = (0..entries.len())
+        .into_par_iter()
+        .map_init(Vec::new, |bytes, place| {
+            bytes.clear();
+            for (number, mode) in modes.iter().enumerate() {
+                let id = mode.id(entries.indices(number)[place] as usize);
+                bytes.extend_from_slice(&id.to_le_bytes());
+            }
+            bytes.extend_from_slice(&entries.values()[place].to_bits().to_le_bytes());
+            xxh3_64(bytes)
+        })
+        .reduce(|| 0, u64::wrapping_add);
+    hash.update(&(entries.len() as u64).to_le_bytes());
+    hash.update(&sum.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Coupled, Kind};
+
+    fn entries(cells: &[(u32, u32, f32)]) -> Entries {
+        let column = |pick: fn(&(u32, u32, f32)) -> u32| cells.iter().map(pick).collect();
+        Entries::new(vec![column(|c| c.0), column(|c| c.1)], cells.iter().map(|c| c.2).collect()).unwrap()
+    }
+
+    fn of(cells: &[(u32, u32, f32)], edges: &[(u32, u32, f32)], weight: f32) -> String {
+        let coupled = Coupled::new(0, Kind::Graph, entries(edges)).unwrap().weighted(weight);
+        fingerprint(&Problem::builder(entries(cells)).sizes(vec![9, 9]).couple(coupled).build().unwrap())
+    }
+
+    #[test]
+    fn it_depends_on_the_data_and_not_on_their_order() {
+        let one = of(&[(0, 1, 2.0), (5, 3, 4.0)], &[(0, 1, 1.0)], 1.0);
+        assert_eq!(one.len(), 16);
+        assert_eq!(one, of(&[(5, 3, 4.0), (0, 1, 2.0)], &[(1, 0, 1.0)], 1.0));
+        assert_ne!(one, of(&[(5, 3, 4.0), (0, 1, 2.5)], &[(0, 1, 1.0)], 1.0));
+        assert_ne!(one, of(&[(5, 3, 2.0), (0, 1, 4.0)], &[(0, 1, 1.0)], 1.0));
+        // The same rows, but another id.
+        assert_ne!(one, of(&[(6, 3, 4.0), (0, 1, 2.0)], &[(0, 1, 1.0)], 1.0));
+        assert_ne!(one, of(&[(5, 3, 4.0), (0, 1, 2.0)], &[(0, 2, 1.0)], 1.0));
+        assert_ne!(one, of(&[(5, 3, 4.0), (0, 1, 2.0)], &[(0, 1, 1.0)], 2.0));
+    }
+}
