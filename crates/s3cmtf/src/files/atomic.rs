@@ -1,0 +1,241 @@
+//! Files and folders that appear whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Writes a file such that under its name there is always the old content or the whole new one.
+///
+/// What is no plain file, such as `/dev/stdout`, is written to directly.
+///
+/// # Errors
+/// If the file cannot be written; what was there before is then still there.
+pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    let io = |source| Error::io(path, source);
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            return Err(Error::file(path, "is a folder, but a file is to be written"));
+        }
+        Ok(found) if !found.is_file() => {
+            let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(io)?);
+            return write(&mut writer).and_then(|()| writer.flush()).map_err(io);
+        }
+        _ => {}
+    }
+    let path = &resolve(path)?;
+    let (file, mut temporary) = Temporary::new(path, "tmp", |name| File::create_new(name))?;
+    let mut writer = BufWriter::new(file);
+    write(&mut writer).and_then(|()| writer.flush()).map_err(io)?;
+    writer.get_ref().sync_all().map_err(io)?;
+    drop(writer);
+    fs::rename(&temporary.path, path).map_err(io)?;
+    temporary.gone = true;
+    sync_folder(parent(path));
+    Ok(())
+}
+
+/// Writes a new file and makes sure that it has reached the disk.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let write = || {
+        let mut file = File::create_new(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|source| Error::io(path, source))
+}
+
+/// Fills a new folder and puts it in the place of `folder`, which may exist. Files of the old folder that are not
+/// among the `owned` ones move over into the new one.
+///
+/// A rename cannot swap two folders, so for a moment between two renames the old one has another name, next to it.
+pub(super) fn replace_folder(
+    folder: &Path,
+    owned: &[&str],
+    fill: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let io = |source| Error::io(folder, source);
+    let folder = &resolve(folder)?;
+    let ((), mut new) = Temporary::new(folder, "tmp", |name| fs::create_dir(name))?;
+    fill(&new.path)?;
+    sync_folder(&new.path);
+    if !folder.exists() {
+        fs::rename(&new.path, folder).map_err(io)?;
+        new.gone = true;
+        sync_folder(parent(folder));
+        return Ok(());
+    }
+    // An empty folder keeps the name free until the old one is renamed onto it.
+    let ((), mut old) = Temporary::new(folder, "old", |name| fs::create_dir(name))?;
+    fs::rename(folder, &old.path).map_err(io)?;
+    // From here on it holds the old model: no failure may delete it.
+    old.gone = true;
+    if let Err(source) = fs::rename(&new.path, folder) {
+        fs::rename(&old.path, folder).map_err(|source| Error::io(&old.path, source))?;
+        return Err(io(source));
+    }
+    new.gone = true;
+    sync_folder(parent(folder));
+    clear_away(&old.path, folder, owned).map_err(|source| Error::io(&old.path, source))
+}
+
+/// Moves what is not ours from the old folder to the new one, and deletes the rest.
+fn clear_away(old: &Path, new: &Path, owned: &[&str]) -> io::Result<()> {
+    for entry in fs::read_dir(old)? {
+        let entry = entry?;
+        if owned.iter().any(|name| entry.file_name() == *name) {
+            fs::remove_file(entry.path())?;
+        } else {
+            fs::rename(entry.path(), new.join(entry.file_name()))?;
+        }
+    }
+    fs::remove_dir(old)
+}
+
+/// Whether a file or folder could be created next to `path`.
+pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
+    Temporary::new(&resolve(path)?, "tmp", |name| fs::create_dir(name)).map(drop)
+}
+
+/// Where a link leads, so that the link stays and what it leads to is replaced; any other path as it is.
+fn resolve(path: &Path) -> Result<PathBuf, Error> {
+    if path.is_symlink() {
+        fs::canonicalize(path).map_err(|source| Error::io(path, source))
+    } else {
+        Ok(path.to_path_buf())
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes renames in a folder last. Where a system cannot do that the files themselves are safe all the same.
+fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// A file or folder that is deleted again unless it is `gone`, that is renamed.
+struct Temporary {
+    path: PathBuf,
+    gone: bool,
+}
+
+impl Temporary {
+    /// Creates `.NAME.KIND-PID` next to `path`, with a number behind it where that exists.
+    fn new<T>(path: &Path, kind: &str, create: impl Fn(&Path) -> io::Result<T>) -> Result<(T, Self), Error> {
+        let Some(name) = path.file_name() else {
+            return Err(Error::file(path, "does not end in a name, which what is written needs"));
+        };
+        let parent = parent(path);
+        if !parent.exists() {
+            return Err(Error::file(parent, "does not exist: create this folder first"));
+        }
+        for number in 0u32.. {
+            let mut hidden = OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{kind}-{}", std::process::id()));
+            if number > 0 {
+                hidden.push(format!("-{number}"));
+            }
+            let path = parent.join(hidden);
+            match create(&path) {
+                Ok(created) => return Ok((created, Temporary { path, gone: false })),
+                // Another thread is at it, or a process of the same number was killed here.
+                Err(source) if source.kind() == ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(Error::io(parent, source)),
+            }
+        }
+        Err(Error::file(parent, "has no free name for a temporary file"))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.gone {
+            // Nothing can be done about a failure here, and the error that led here matters more.
+            let _ =
+                if self.path.is_dir() { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("predictions.txt");
+        write_atomically(&path, |writer| writer.write_all(b"old")).unwrap();
+        let full = |writer: &mut dyn Write| {
+            writer.write_all(b"ne")?;
+            Err(io::Error::from(ErrorKind::StorageFull))
+        };
+        assert!(matches!(write_atomically(&path, full), Err(Error::Io { path: named, .. }) if named == path));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        write_atomically(&path, |writer| writer.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["predictions.txt"]);
+    }
+
+    #[test]
+    fn a_file_is_not_written_over_a_folder_or_into_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &Path| write_atomically(path, |_| Ok(())).unwrap_err().to_string();
+        assert!(write(folder.path()).contains("is a folder"));
+        assert!(
+            write(&folder.path().join("none/file")).ends_with("does not exist: create this folder first")
+        );
+        assert!(write(Path::new("..")).contains("is a folder"));
+        assert_eq!(names(folder.path()).len(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_filled_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        replace_folder(&path, &["a"], |new| write_new(&new.join("a"), b"old")).unwrap();
+        fs::write(path.join("notes.txt"), "mine").unwrap();
+        let full = |new: &Path| {
+            write_new(&new.join("a"), b"ne")?;
+            Err(Error::io(new, ErrorKind::StorageFull.into()))
+        };
+        assert!(replace_folder(&path, &["a"], full).is_err());
+        assert_eq!(fs::read(path.join("a")).unwrap(), b"old");
+        replace_folder(&path, &["a"], |new| write_new(&new.join("a"), b"new")).unwrap();
+        assert_eq!(fs::read(path.join("a")).unwrap(), b"new");
+        assert_eq!(names(&path), ["a", "notes.txt"]);
+        assert_eq!(names(folder.path()), ["run"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_a_device_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        write_atomically(&link, |writer| writer.write_all(b"new")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        write_atomically(Path::new("/dev/null"), |writer| writer.write_all(b"x")).unwrap();
+        let error = write_atomically(Path::new("/dev/full"), |writer| writer.write_all(b"x"));
+        assert!(matches!(error, Err(Error::Io { .. })));
+    }
+}

@@ -1,0 +1,149 @@
+//! A saved run: a folder with `model.safetensors` and `run.json`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::atomic::{check_writable, replace_folder, write_new};
+use super::model_file::{FORMAT, from_bytes, to_bytes};
+use crate::{CoreKind, Error, Kind, Model, Record, Run};
+
+const MODEL: &str = "model.safetensors";
+const RECORD: &str = "run.json";
+
+/// What is written to `run.json`: the record, and what the model looks like for those who read it by eye.
+#[derive(Serialize)]
+struct RunFile<'a> {
+    format: u64,
+    model: ModelSummary<'a>,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+#[derive(Serialize)]
+struct ModelSummary<'a> {
+    core: CoreKind,
+    modes: Vec<ModeSummary<'a>>,
+    coupled: Vec<CoupledSummary<'a>>,
+}
+
+#[derive(Serialize)]
+struct ModeSummary<'a> {
+    name: &'a str,
+    size: u32,
+    rank: usize,
+}
+
+#[derive(Serialize)]
+struct CoupledSummary<'a> {
+    name: &'a str,
+    mode: &'a str,
+    kind: Kind,
+    weight: f32,
+    columns: u32,
+}
+
+impl<'a> ModelSummary<'a> {
+    fn of(model: &'a Model) -> Self {
+        let modes = model.modes().iter().zip(model.factors());
+        let coupled = model.coupled().iter().map(|matrix| CoupledSummary {
+            name: &matrix.name,
+            mode: model.modes()[matrix.mode].name(),
+            kind: matrix.kind,
+            weight: matrix.weight,
+            columns: matrix.columns.size(),
+        });
+        ModelSummary {
+            core: model.core_kind(),
+            modes: modes
+                .map(|(mode, factor)| ModeSummary {
+                    name: mode.name(),
+                    size: mode.size(),
+                    rank: factor.rank(),
+                })
+                .collect(),
+            coupled: coupled.collect(),
+        }
+    }
+}
+
+/// Saves a run as a folder, which appears whole or not at all.
+///
+/// A model folder that is there already is replaced: its two files are deleted once the new ones have its name,
+/// other files in it are kept. See [`check_out`] for what is not replaced.
+///
+/// # Errors
+/// If `folder` is something else than a model folder or an empty one, or cannot be written. What was there before
+/// is then still there.
+pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
+    check_replaceable(folder)?;
+    let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
+    let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &run.record };
+    let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
+    record.push(b'\n');
+    replace_folder(folder, &[MODEL, RECORD], |new| {
+        write_new(&new.join(MODEL), &model)?;
+        write_new(&new.join(RECORD), &record)
+    })
+}
+
+/// Loads a saved run.
+///
+/// # Errors
+/// If `folder` is no model folder, or a file in it is missing, cut off, broken or of another version.
+pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
+    // Without this a folder that does not exist would be called one without a model.
+    let found = fs::metadata(folder).map_err(|source| Error::io(folder, source))?;
+    if !found.is_dir() {
+        return Err(Error::file(folder, "is a file, but a model is a folder"));
+    }
+    let not_there = |source: std::io::Error, path: &Path, what: String| match source.kind() {
+        ErrorKind::NotFound => Error::file(folder, what),
+        _ => Error::io(path, source),
+    };
+    let path = folder.join(MODEL);
+    let what = format!("is not a model folder: no {MODEL} in it");
+    let bytes = fs::read(&path).map_err(|source| not_there(source, &path, what))?;
+    let model = from_bytes(&path, &bytes)?;
+    drop(bytes);
+
+    let path = folder.join(RECORD);
+    let what = format!("is not a whole model folder: no {RECORD} in it");
+    let bytes = fs::read(&path).map_err(|source| not_there(source, &path, what))?;
+    let record = serde_json::from_slice(&bytes)
+        .map_err(|error| Error::file(&path, format!("is not the record of a run: {error}")))?;
+    Ok((model, record))
+}
+
+/// Tells before a long run whether [`save`] would be refused.
+///
+/// # Errors
+/// If `folder` is something else than a model folder or an empty one, or if the folder it is to be in does not exist
+/// or cannot be written to.
+pub fn check_out(folder: &Path) -> Result<(), Error> {
+    check_replaceable(folder)?;
+    check_writable(folder)
+}
+
+/// Refuses to replace anything but a model folder or an empty one.
+fn check_replaceable(folder: &Path) -> Result<(), Error> {
+    let io = |source| Error::io(folder, source);
+    let found = match fs::metadata(folder) {
+        Ok(found) => found,
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(io(source)),
+    };
+    if !found.is_dir() {
+        return Err(Error::file(folder, "is a file and will not be replaced by a model folder"));
+    }
+    if folder.join(MODEL).is_file() || fs::read_dir(folder).map_err(io)?.next().is_none() {
+        return Ok(());
+    }
+    let what = format!("is a folder with other things in it (no {MODEL}) and will not be replaced");
+    Err(Error::file(folder, what))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Saving and loading, and what broken files lead to.
+
+use super::*;
+use crate::{Core, CoupledFactor, DataRecord, Epoch, Factor, Mode, Params, Stop, Summary};
+use proptest::prelude::*;
+use std::path::PathBuf;
+
+fn record() -> Record {
+    let epoch = Epoch {
+        epoch: 1,
+        seconds: 0.1,
+        entries_per_second: 1e6,
+        train_rmse: 1.0 / 3.0,
+        test_rmse: None,
+        rate: 0.05,
+    };
+    Record {
+        version: "0.1.0".into(),
+        params: Params { seed: u64::MAX, rate: Some(0.1), ..Params::default() },
+        data: DataRecord { entries: 3, test_entries: 0, mean: 3.7, fingerprint: "00ff".into() },
+        instructions: "avx2".into(),
+        threads: 2,
+        summary: Summary {
+            stop: Stop::Epochs,
+            epochs: 1,
+            best_epoch: 1,
+            train_rmse: 1.0 / 3.0,
+            test_rmse: Some(0.7),
+            seconds: 0.1,
+        },
+        history: vec![epoch],
+    }
+}
+
+fn factor(rows: usize, rank: usize) -> Factor {
+    Factor::new(rank, (0..rows * rank).map(|i| (i as f32).sin() / 3.0).collect())
+}
+
+/// A model with everything: a mode with absent ids, and a coupled matrix of each kind.
+fn full() -> Model {
+    let modes = vec![
+        Mode::new("user", 4),
+        Mode::with_present("item", 4_000_000_000, vec![3, 8, 3_999_999_999]).unwrap(),
+        Mode::new("month", 2),
+    ];
+    let coupled = |name: &str, mode, kind, columns: Mode, rank| {
+        let rows = columns.rows();
+        CoupledFactor { name: name.into(), mode, kind, weight: 0.1, columns, factor: factor(rows, rank) }
+    };
+    let genres = Mode::with_present("column", 9, vec![0, 5]).unwrap();
+    Model::new(
+        modes,
+        Core::full(vec![2, 3, 1], (0..6).map(|i| i as f32 / 7.0).collect()),
+        vec![factor(4, 2), factor(3, 3), factor(2, 1)],
+        vec![
+            coupled("user/friends", 0, Kind::Graph, Mode::new("", 0), 2),
+            coupled("item/genre", 1, Kind::Zeros, genres, 3),
+            coupled("item/price", 1, Kind::Missing, Mode::new("column", 1), 3),
+        ],
+        [0.5, 5.1],
+    )
+    .unwrap()
+}
+
+fn diagonal() -> Model {
+    let modes = vec![Mode::new("a", 3), Mode::new("b", 2)];
+    Model::new(
+        modes,
+        Core::Diagonal(vec![1.5, -0.1]),
+        vec![factor(3, 2), factor(2, 2)],
+        Vec::new(),
+        [-1.0, 1.0],
+    )
+    .unwrap()
+}
+
+fn saved(model: Model) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    save(&Run { model, record: record() }, &path).unwrap();
+    (folder, path)
+}
+
+fn refused(bytes: &[u8]) -> String {
+    from_bytes(Path::new("model.safetensors"), bytes).unwrap_err().to_string()
+}
+
+/// The file of a model after a change to its header; the tensors' bytes stay.
+fn with_header(model: &Model, change: impl Fn(String) -> String) -> Vec<u8> {
+    let bytes = to_bytes(model).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = change(String::from_utf8(bytes[8..8 + length].to_vec()).unwrap());
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &bytes[8 + length..]].concat()
+}
+
+fn replaced(model: &Model, from: &str, to: &str) -> String {
+    refused(&with_header(model, |header| {
+        assert!(header.contains(from), "{from} is not in {header}");
+        header.replace(from, to)
+    }))
+}
+
+#[test]
+fn what_is_saved_is_loaded() {
+    for model in [full(), diagonal()] {
+        let (_folder, path) = saved(model.clone());
+        let (loaded, read) = load(&path).unwrap();
+        assert_eq!(loaded, model);
+        assert_eq!(read, record());
+        assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
+        let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
+        assert_eq!(json["model"]["modes"][0]["rank"], 2);
+        assert_eq!(json["format"], 1);
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let bytes = to_bytes(&full()).unwrap();
+    for end in 0..bytes.len() {
+        refused(&bytes[..end]);
+    }
+    refused(&[&bytes[..], b"x"].concat());
+}
+
+#[test]
+fn broken_models_say_what_is_wrong() {
+    let model = &full();
+    for (from, to, what) in [
+        (
+            r#"\"format\":1"#,
+            r#"\"format\":7"#,
+            "has format version 7, but this version of s3cmtf reads only 1",
+        ),
+        (r#"\"format\":1,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
+        (
+            r#"\"size\":2"#,
+            r#"\"size\":-2"#,
+            "metadata cannot be read: invalid value: integer `-2`, expected u32",
+        ),
+        (r#"\"size\":2"#, r#"\"size\":4294967296"#, "metadata cannot be read: invalid value"),
+        (r#"\"size\":2"#, r#"\"size\":4294967295"#, "mode month is 2 x 1, but the mode has 4294967295 rows"),
+        ("factor.2", "factor.9", "has no tensor \"factor.2\""),
+        ("[3,3]", "[9,1]", "mode item is 9 x 1, but the mode has 3 rows and the core rank 3"),
+        ("[3,3]", "[9]", "tensor \"factor.1\" should have 2 dimensions, but has 1"),
+        ("[2,3,1]", "[6,0]", "is not a whole safetensors file"),
+        ("[2,3,1]", "[4294967296,4294967296]", "is not a whole safetensors file"),
+        (r#""U32""#, r#""I32""#, "should be U32, but is I32"),
+        (r#"\"mode\":0"#, r#"\"mode\":9"#, "coupled to mode 9 (counted from 0), but there are 3 modes"),
+        ("\"data_offsets\":[0,", "\"data_offsets\":[-1,", "is not a whole safetensors file"),
+        (
+            "\"data_offsets\":[0,24]",
+            "\"data_offsets\":[0,18446744073709551615]",
+            "does not lie within the file",
+        ),
+        (r#"[0.5,5.1]"#, "[5.5,5.1]", "numbers that are not finite"),
+    ] {
+        let message = replaced(model, from, to);
+        assert!(message.contains(what) && message.starts_with("model.safetensors: "), "{from}: {message}");
+    }
+    let short = replaced(&diagonal(), r#"\"core\":\"diagonal\""#, r#"\"core\":\"full\""#);
+    assert!(short.contains("2 modes, 2 factors and a core of order 1"), "{short}");
+}
+
+#[test]
+fn ranks_of_zero_and_numbers_that_are_not_finite_are_refused() {
+    let empty = |name: &str| format!(r#""{name}":{{"dtype":"F32","shape":[3,0],"data_offsets":[0,0]}}"#);
+    let header = r#"{\"format\":1,\"core\":\"full\",\"modes\":[],\"coupled\":[],\"range\":[0,1]}"#;
+    let text = format!(r#"{{"__metadata__":{{"s3cmtf":"{header}"}},{}}}"#, empty("core"));
+    let bytes = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    assert!(refused(&bytes).contains("the core has the ranks [3, 0], but ranks are 1 or more"));
+
+    let mut bytes = to_bytes(&diagonal()).unwrap();
+    let end = bytes.len();
+    bytes[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert!(refused(&bytes).contains("numbers that are not finite"));
+    assert!(refused(&[0xff; 64]).contains("its header is longer than the file"));
+}
+
+#[test]
+fn folders_that_are_no_models_say_so() {
+    let (folder, path) = saved(diagonal());
+    let message = |path: &Path| load(path).unwrap_err().to_string();
+    assert!(message(folder.path()).ends_with("is not a model folder: no model.safetensors in it"));
+    assert!(message(&path.join(MODEL)).ends_with("is a file, but a model is a folder"));
+    assert!(matches!(load(&folder.path().join("none")), Err(Error::Io { .. })));
+    fs::write(path.join(RECORD), "{}").unwrap();
+    assert!(message(&path).contains("run.json: is not the record of a run: missing field `version`"));
+    fs::remove_file(path.join(RECORD)).unwrap();
+    assert!(message(&path).ends_with("is not a whole model folder: no run.json in it"));
+}
+
+#[test]
+fn a_model_replaces_a_model_and_nothing_else() {
+    let (folder, path) = saved(full());
+    let run = Run { model: diagonal(), record: record() };
+    check_out(&path).unwrap();
+    fs::write(path.join("report.html"), "kept").unwrap();
+    save(&run, &path).unwrap();
+    assert_eq!(load(&path).unwrap().0, run.model);
+    assert_eq!(fs::read(path.join("report.html")).unwrap(), b"kept");
+
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    save(&run, &empty).unwrap();
+    assert_eq!(load(&empty).unwrap().0, run.model);
+
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("thesis.tex"), "precious").unwrap();
+    for (path, what) in [
+        (
+            other.clone(),
+            "is a folder with other things in it (no model.safetensors) and will not be replaced",
+        ),
+        (other.join("thesis.tex"), "is a file and will not be replaced by a model folder"),
+        (other.join("none/run"), "does not exist: create this folder first"),
+        (PathBuf::from("/"), "is a folder with other things in it"),
+    ] {
+        assert!(check_out(&path).unwrap_err().to_string().contains(what), "{}", path.display());
+        assert!(save(&run, &path).unwrap_err().to_string().contains(what));
+    }
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn flipped_bytes_are_refused_or_give_a_model_of_the_same_shape(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let model = full();
+        let mut bytes = to_bytes(&model).unwrap();
+        for (place, byte) in flips {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(read) = from_bytes(Path::new("model"), &bytes) {
+            for (read, factor) in read.factors().iter().zip(model.factors()) {
+                prop_assert_eq!((read.rows(), read.rank()), (factor.rows(), factor.rank()));
+            }
+        }
+    }
+}
