@@ -10,6 +10,7 @@ mod model;
 mod params;
 mod problem;
 mod training;
+pub mod world;
 
 pub use error::Error;
 pub use model::{Core, CoupledFactor, Errors, Factor, Model};
