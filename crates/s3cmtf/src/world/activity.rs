@@ -62,8 +62,8 @@ pub(super) fn generate_cells(
     };
     let regions: Vec<(Vec<usize>, Weighted)> = (0..REGIONS).map(within).collect();
 
-    let mut seen = HashSet::with_capacity(params.ratings);
-    let mut cells = Vec::with_capacity(params.ratings);
+    let mut seen = HashSet::new();
+    let mut cells = Vec::new();
     // In a small world the popular cells are soon taken; it must end nevertheless.
     for _ in 0..params.ratings.saturating_mul(20) {
         if cells.len() == params.ratings {

@@ -107,10 +107,10 @@ fn row(likes: &[f64], region: u32, rng: &mut Xoshiro256PlusPlus) -> [f64; RANK] 
     let (sine, cosine) = (TAU * f64::from(region) / f64::from(REGIONS)).sin_cos();
     let mut row = [1.0; RANK];
     for (value, &like) in row[1..PLACE].iter_mut().zip(likes) {
-        *value = like + 0.15 * gaussian(rng);
+        *value = like + 0.1 * gaussian(rng);
     }
     for (value, place) in row[PLACE..].iter_mut().zip([cosine, sine]) {
-        *value = place + 0.15 * gaussian(rng);
+        *value = place + 0.1 * gaussian(rng);
     }
     row
 }
@@ -119,15 +119,17 @@ fn row(likes: &[f64], region: u32, rng: &mut Xoshiro256PlusPlus) -> [f64; RANK] 
 fn core(rng: &mut Xoshiro256PlusPlus) -> [[[f64; SEASONS]; RANK]; RANK] {
     let mut core = [[[0.0; SEASONS]; RANK]; RANK];
     core.iter_mut().flatten().flatten().for_each(|value| *value = 0.06 * gaussian(rng));
+    let mut add =
+        |user: usize, business: usize, month: usize, value: f64| core[user][business][month] += value;
     for theme in 1..PLACE {
         let (sine, cosine) = (TAU * theme as f64 / THEMES.len() as f64).sin_cos();
-        core[theme][theme][0] += 1.0;
-        core[0][theme][0] += 0.3 * gaussian(rng);
-        core[0][theme][1] += 0.4 * sine;
-        core[0][theme][2] += 0.4 * cosine;
+        add(theme, theme, 0, 1.0);
+        add(0, theme, 0, 0.3 * gaussian(rng));
+        add(0, theme, 1, 0.4 * sine);
+        add(0, theme, 2, 0.4 * cosine);
     }
     for place in PLACE..RANK {
-        core[place][place][0] += 0.4;
+        add(place, place, 0, 0.4);
     }
     core
 }
