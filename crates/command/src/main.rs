@@ -1,3 +1,33 @@
-//! The command `s3cmtf`.
+//! The command `s3cmtf`: what was typed ([`args`]) becomes objects of the library, which a verb then runs.
+//!
+//! Exit codes: 0 done, 1 failed (files, data), 2 wrong usage, 130 interrupted.
 
-fn main() {}
+mod args;
+mod check;
+mod couple;
+mod demo;
+mod evaluate;
+mod failure;
+mod fit;
+mod interrupt;
+mod predict;
+mod print;
+mod progress;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Verb};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().verb {
+        Verb::Fit(args) => fit::run(&args),
+        Verb::Evaluate(args) => evaluate::run(&args),
+        Verb::Predict(args) => predict::run(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Demo(args) => demo::run(&args),
+    };
+    outcome.unwrap_or_else(failure::report)
+}

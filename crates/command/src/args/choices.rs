@@ -1,0 +1,80 @@
+//! The words that some flags choose from, and what they mean to the library.
+
+use clap::ValueEnum;
+use s3cmtf::{CoreKind, Method, Params, Scheme};
+
+/// The words of `--core`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CoreChoice {
+    /// Tucker: every concept of a mode may interact with every one of the others
+    Full,
+    /// CP: concepts interact one to one, with one rank for all modes
+    Diagonal,
+}
+
+impl From<CoreChoice> for CoreKind {
+    fn from(choice: CoreChoice) -> Self {
+        match choice {
+            CoreChoice::Full => CoreKind::Full,
+            CoreChoice::Diagonal => CoreKind::Diagonal,
+        }
+    }
+}
+
+/// The words of `--method`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// Entries that share indices share their contractions
+    Fast,
+    /// The paper's Algorithm 3
+    Opt,
+    /// The paper's Algorithm 2
+    Naive,
+}
+
+impl From<MethodChoice> for Method {
+    fn from(choice: MethodChoice) -> Self {
+        match choice {
+            MethodChoice::Fast => Method::Fast,
+            MethodChoice::Opt => Method::Opt,
+            MethodChoice::Naive => Method::Naive,
+        }
+    }
+}
+
+/// The words of `--scheme`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemeChoice {
+    /// At any time a thread owns the rows it changes
+    Blocks,
+    /// The paper's: threads change rows without waiting for each other
+    LockFree,
+}
+
+impl From<SchemeChoice> for Scheme {
+    fn from(choice: SchemeChoice) -> Self {
+        match choice {
+            SchemeChoice::Blocks => Scheme::Blocks,
+            SchemeChoice::LockFree => Scheme::LockFree,
+        }
+    }
+}
+
+/// The words of `--preset`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Preset {
+    /// The settings that the help of each flag names as default
+    Default,
+    /// The paper's settings
+    Paper,
+}
+
+impl Preset {
+    /// The settings that explicit flags then override.
+    pub(crate) fn params(self) -> Params {
+        match self {
+            Preset::Default => Params::default(),
+            Preset::Paper => Params::paper(),
+        }
+    }
+}

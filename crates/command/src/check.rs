@@ -1,0 +1,170 @@
+//! `s3cmtf check`: what is in data files, and what is wrong with them.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use s3cmtf::{Entries, Error, Problem, files};
+use serde::Serialize;
+
+use crate::args::CheckArgs;
+use crate::failure::usage;
+use crate::print::{self, short};
+
+/// What a file holds.
+#[derive(Serialize)]
+struct Contents {
+    file: String,
+    entries: usize,
+    /// Entries whose cell an earlier one has already given.
+    duplicates: usize,
+    /// The share of the cells that are given.
+    density: f64,
+    modes: Vec<ModeContents>,
+    values: Values,
+}
+
+/// One mode of a file.
+#[derive(Serialize)]
+struct ModeContents {
+    name: String,
+    size: u32,
+    /// How many ids occur.
+    ids: usize,
+    /// Entries per id that occurs.
+    min: u32,
+    median: f64,
+    max: u32,
+}
+
+/// The values of a file.
+#[derive(Serialize)]
+struct Values {
+    min: f32,
+    mean: f64,
+    max: f32,
+    sd: f64,
+}
+
+/// Runs the verb: all files are looked at, whatever is wrong with some.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    if let (Some(modes), Some(sizes)) = (&args.modes, &args.sizes)
+        && modes.len() != sizes.len()
+    {
+        return Err(usage(format!(
+            "--modes has {} names, but --sizes has {} numbers; both have one per mode",
+            modes.len(),
+            sizes.len()
+        )));
+    }
+    let mut code = ExitCode::SUCCESS;
+    for file in &args.files {
+        match look(file, args).map_err(files::with_line) {
+            Ok(contents) if args.json => print::json(&contents)?,
+            Ok(contents) => print::out(|out| contents.write(out))?,
+            // The names or sizes themselves are wrong, for every file.
+            Err(error @ Error::Param { .. }) => return Err(error.into()),
+            Err(error) => {
+                print::error(&error);
+                if args.json {
+                    let file = file.display().to_string();
+                    print::json(&serde_json::json!({ "file": file, "error": error.to_string() }))?;
+                }
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Reads a file and builds a problem of it, as `fit` would.
+fn look(file: &Path, args: &CheckArgs) -> Result<Contents, Error> {
+    let entries = files::read_entries(file, None)?;
+    let (given, values) = (entries.len(), Values::of(&entries));
+    let problem = build(file, entries, args)?;
+    let cells: f64 = problem.modes().iter().map(|mode| f64::from(mode.size())).product();
+    let distinct = problem.entries().len();
+    Ok(Contents {
+        file: file.display().to_string(),
+        entries: given,
+        duplicates: given - distinct,
+        density: distinct as f64 / cells,
+        modes: (0..problem.order()).map(|mode| ModeContents::of(&problem, mode)).collect(),
+        values,
+    })
+}
+
+fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Error> {
+    let order = entries.order();
+    let described = [args.modes.as_ref().map(Vec::len), args.sizes.as_ref().map(Vec::len)];
+    let described = described.into_iter().flatten().next();
+    let mut builder = Problem::builder(entries);
+    if described == Some(order) {
+        if let Some(modes) = &args.modes {
+            builder = builder.names(modes.clone());
+        }
+        if let Some(sizes) = &args.sizes {
+            builder = builder.sizes(sizes.clone());
+        }
+    } else if order == 2 {
+        builder = builder.names(vec!["row".into(), "column".into()]);
+    } else if let Some(described) = described {
+        let what = format!("{order} indices per entry, but {described} modes were given");
+        return Err(Error::File { path: file.to_path_buf(), what });
+    }
+    builder.build()
+}
+
+impl ModeContents {
+    fn of(problem: &Problem, number: usize) -> Self {
+        let mode = &problem.modes()[number];
+        let mut counts = problem.counts(number);
+        counts.sort_unstable();
+        let at = |place: usize| counts.get(place).copied().unwrap_or(0);
+        let last = counts.len().saturating_sub(1);
+        ModeContents {
+            name: mode.name().to_owned(),
+            size: mode.size(),
+            ids: mode.rows(),
+            min: at(0),
+            median: (f64::from(at(last / 2)) + f64::from(at(last.div_ceil(2)))) / 2.0,
+            max: at(last),
+        }
+    }
+}
+
+impl Values {
+    fn of(entries: &Entries) -> Self {
+        let ([min, max], mean) = (entries.range(), entries.mean());
+        let squares: f64 = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
+        Values { min, mean, max, sd: (squares / entries.len().max(1) as f64).sqrt() }
+    }
+}
+
+impl Contents {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.modes.iter().map(|mode| mode.name.chars().count()).max().unwrap_or(0).max(7);
+        writeln!(out, "{}: {} indices per entry", self.file, self.modes.len())?;
+        let duplicates = match self.duplicates {
+            0 => "no duplicates".to_owned(),
+            some => format!("{some} duplicates"),
+        };
+        writeln!(
+            out,
+            "  {:width$}  {}, {duplicates}, density {}",
+            "entries",
+            self.entries,
+            short(self.density)
+        )?;
+        for mode in &self.modes {
+            writeln!(
+                out,
+                "  {:width$}  size {}, {} ids occur, entries per id: min {}, median {}, max {}",
+                mode.name, mode.size, mode.ids, mode.min, mode.median, mode.max
+            )?;
+        }
+        let Values { min, mean, max, sd } = &self.values;
+        let (mean, sd) = (short(*mean), short(*sd));
+        writeln!(out, "  {:width$}  min {min}, mean {mean}, max {max}, sd {sd}", "values")
+    }
+}

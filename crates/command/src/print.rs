@@ -1,0 +1,84 @@
+//! The only place that writes to stdout and stderr.
+//!
+//! A reader that has gone away (`| head`) is not an error: what is left to say is dropped. A stdout that fails
+//! otherwise (a full disk) is one. A stderr that fails leaves nobody to tell.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, ErrorKind, Write};
+
+use anyhow::Context;
+
+/// Writes results to stdout.
+pub(crate) fn out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    let written = write(&mut stdout).and_then(|()| stdout.flush());
+    // What could not be written would be tried once more when the buffer is dropped.
+    let _ = stdout.into_parts();
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("stdout"),
+    }
+}
+
+/// Writes one JSON object on a line of its own to stdout.
+pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let line = serde_json::to_string(value)?;
+    out(|out| writeln!(out, "{line}"))
+}
+
+/// Writes labels and values to stdout, the values below each other.
+pub(crate) fn table(rows: &[(&str, String)]) -> anyhow::Result<()> {
+    let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
+    out(|out| rows.iter().try_for_each(|(label, value)| writeln!(out, "{label:width$}  {value}")))
+}
+
+/// Writes a line about the state of things to stderr.
+pub(crate) fn status(line: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Tells of something odd that does not stop the run.
+pub(crate) fn note(what: impl Display) {
+    status(format_args!("note: {what}"));
+}
+
+/// Tells what went wrong.
+pub(crate) fn error(what: impl Display) {
+    status(format_args!("error: {what}"));
+}
+
+/// Tells how many entries name an id that the model was not trained on, if any do.
+pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize) {
+    if unknown > 0 {
+        note(format_args!(
+            "{table}: {unknown} of {entries} entries name an id that training does not have; the average one \
+             stands in"
+        ));
+    }
+}
+
+/// A number with five digits that matter.
+pub(crate) fn short(number: f64) -> String {
+    let magnitude = if number == 0.0 { 0.0 } else { number.abs().log10().floor() };
+    if (-4.0..9.0).contains(&magnitude) {
+        let decimals = (4.0 - magnitude).max(0.0) as usize;
+        return format!("{number:.decimals$}");
+    }
+    format!("{number:.4e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_are_short_at_any_scale() {
+        assert_eq!(short(0.0), "0.0000");
+        assert_eq!(short(1.234567), "1.2346");
+        assert_eq!(short(-123456.0), "-123456");
+        assert_eq!(short(0.00123456), "0.0012346");
+        assert_eq!(short(1.5e-9), "1.5000e-9");
+        assert_eq!(short(f64::NAN), "NaN");
+        assert_eq!(short(f64::INFINITY), "inf");
+    }
+}

@@ -1,0 +1,91 @@
+//! How a run is followed while it goes on: a bar, plain lines, JSON, or not at all.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use s3cmtf::Epoch;
+
+use crate::print::{self, short};
+
+/// A log needs no more lines than this.
+const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
+/// Who is told of each epoch.
+pub(crate) enum Progress {
+    /// A person at a terminal.
+    Bar(ProgressBar),
+    /// A log.
+    Lines { epochs: usize, last: Option<Instant> },
+    /// A program that reads stdout, and why it could not be told of everything.
+    Json { failure: Option<anyhow::Error> },
+    /// Nobody.
+    Silent,
+}
+
+impl Progress {
+    /// The progress of a run of at most `epochs` epochs.
+    pub(crate) fn new(epochs: usize, json: bool, quiet: bool) -> Self {
+        if json {
+            Progress::Json { failure: None }
+        } else if quiet {
+            Progress::Silent
+        } else if io::stderr().is_terminal() {
+            Progress::Bar(bar(epochs))
+        } else {
+            Progress::Lines { epochs, last: None }
+        }
+    }
+
+    /// Tells of an epoch.
+    pub(crate) fn observe(&mut self, epoch: &Epoch) {
+        match self {
+            Progress::Bar(bar) => {
+                bar.set_message(numbers(epoch));
+                bar.set_position(epoch.epoch as u64);
+            }
+            Progress::Lines { epochs, last } => {
+                if last.is_none_or(|last| last.elapsed() >= BETWEEN_LINES) {
+                    *last = Some(Instant::now());
+                    print::status(format_args!("epoch {}/{epochs} {}", epoch.epoch, numbers(epoch)));
+                }
+            }
+            // A stdout that fails must not cost the model: the run goes on, and the failure is told at its end.
+            Progress::Json { failure } => {
+                if failure.is_none() {
+                    *failure = print::json(epoch).err();
+                }
+            }
+            Progress::Silent => {}
+        }
+    }
+
+    /// Ends the progress.
+    ///
+    /// # Errors
+    /// If stdout could not be written.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Progress::Bar(bar) => bar.finish_and_clear(),
+            Progress::Json { failure: Some(failure) } => return Err(failure),
+            Progress::Lines { .. } | Progress::Json { .. } | Progress::Silent => {}
+        }
+        Ok(())
+    }
+}
+
+fn bar(epochs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("epoch {pos}/{len} {wide_bar} {msg}, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(epochs as u64).with_style(style);
+    // A long epoch should not look like a stopped one.
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// An epoch in a line.
+fn numbers(epoch: &Epoch) -> String {
+    let test = epoch.test_rmse.map_or(String::new(), |rmse| format!(" test {}", short(rmse)));
+    let speed = epoch.entries_per_second / 1e6;
+    format!("RMSE train {}{test}, {speed:.2}M entries/s", short(epoch.train_rmse))
+}

@@ -1,0 +1,38 @@
+//! A run in a few lines: what goes in before it starts, what came out at its end.
+
+use s3cmtf::{Params, Problem, Summary};
+
+use crate::print::{self, short};
+
+/// The data and the settings in a line.
+pub(crate) fn announce(problem: &Problem, params: &Params, test: Option<usize>) {
+    let modes: Vec<String> =
+        problem.modes().iter().map(|mode| format!("{} {}", mode.name(), mode.size())).collect();
+    let mut line = format!("{}, {} entries", modes.join(" x "), problem.entries().len());
+    if let Some(test) = test {
+        line += &format!(", {test} test entries");
+    }
+    for matrix in problem.coupled() {
+        line +=
+            &format!(", {} ({}, {} entries)", matrix.name(), matrix.kind().name(), matrix.entries().len());
+    }
+    let ranks: Vec<String> = params.ranks_for(problem.order()).iter().map(ToString::to_string).collect();
+    let threads = params.n_threads();
+    let plural = if threads == 1 { "" } else { "s" };
+    print::status(format_args!("{line}; ranks {}, {threads} thread{plural}", ranks.join(" x ")));
+}
+
+/// The end of a run, for a person; `model` says where the model is.
+pub(crate) fn print(summary: &Summary, model: String) -> anyhow::Result<()> {
+    let mut rows = vec![
+        ("stopped", summary.stop.reason().to_owned()),
+        ("epochs", format!("{} (best: {})", summary.epochs, summary.best_epoch)),
+        ("train RMSE", short(summary.train_rmse)),
+    ];
+    if let Some(rmse) = summary.test_rmse {
+        rows.push(("test RMSE", short(rmse)));
+    }
+    rows.push(("seconds", format!("{:.2}", summary.seconds)));
+    rows.push(("model", model));
+    print::table(&rows)
+}
