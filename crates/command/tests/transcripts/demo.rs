@@ -1,0 +1,36 @@
+//! `s3cmtf demo`.
+
+use std::time::Instant;
+
+use crate::harness::Folder;
+
+/// The last number of the line that has these words.
+fn number(text: &str, words: &str) -> f64 {
+    let line = text.lines().find(|line| line.contains(words)).unwrap();
+    line.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_demo_shows_that_coupling_helps() {
+    let folder = Folder::new();
+    let start = Instant::now();
+    let shown = folder.run("demo").succeeds();
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    let mean = number(&shown.stdout, "the mean rating");
+    let plain = number(&shown.stdout, "the tensor alone");
+    let coupled = number(&shown.stdout, "the tensor and its coupled matrices");
+    let noise = number(&shown.stdout, "the noise");
+    assert!(noise < coupled && coupled < plain && plain < mean, "{}", shown.stdout);
+    shown.prints(&["predicted", "truth", "s3cmtf-demo"]);
+    assert!(!folder.list("s3cmtf-demo").is_empty());
+    // A second demo replaces the first.
+    folder.run("demo --quiet").succeeds();
+}
+
+#[test]
+fn the_demo_saves_where_it_is_told() {
+    let folder = Folder::new();
+    folder.run("demo --quiet --seed 2 --threads 1 --out there").succeeds().prints(&["there"]);
+    assert_eq!(folder.list(""), ["there"]);
+    folder.run("demo --threads 5000").fails(2, &["threads should be", "5000"]);
+}

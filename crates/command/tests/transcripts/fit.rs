@@ -1,0 +1,161 @@
+//! `s3cmtf fit` when all is well.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::Folder;
+
+/// The sorted names of an object's fields.
+fn fields(object: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_summary_is_on_stdout_and_the_rest_on_stderr() {
+    let shown = Folder::with_ratings()
+        .run(
+            "fit ratings.tns --modes user,item,month --couple user=friends.tns,graph \
+             --couple 2=genres.tns,zeros,weight=0.5 --ranks 2,3,2 --epochs 4 --threads 1 --test test.tns --out model",
+        )
+        .succeeds();
+    let labels: Vec<&str> = shown.stdout.lines().map(|line| line[..10].trim_end()).collect();
+    assert_eq!(labels, ["stopped", "epochs", "train RMSE", "test RMSE", "seconds", "model"]);
+    assert!(shown.stdout.contains("stopped     all epochs were run"), "{}", shown.stdout);
+    shown.says(&[
+        "user 12 x item 8 x month 4, ",
+        "40 test entries",
+        "user/friends (graph, 11 entries)",
+        "item/genres (zeros, 8 entries)",
+        "ranks 2 x 3 x 2, 1 thread\n",
+        "epoch 1/4 RMSE train ",
+    ]);
+}
+
+#[test]
+fn nothing_is_saved_without_out() {
+    let folder = Folder::with_ratings();
+    let before = folder.list("");
+    folder.run("fit ratings.tns --rank 2 --epochs 2").succeeds().prints(&["not saved; --out DIR"]);
+    assert_eq!(folder.list(""), before);
+}
+
+#[test]
+fn quiet_shows_no_progress() {
+    let shown = Folder::with_ratings().run("fit ratings.tns --rank 2 --epochs 2 --quiet").succeeds();
+    assert!(!shown.stderr.contains("epoch"), "{}", shown.stderr);
+    shown.prints(&["train RMSE"]);
+}
+
+#[test]
+fn json_has_a_line_per_epoch_and_one_at_the_end() {
+    let shown =
+        Folder::with_ratings().run("fit ratings.tns --rank 2 --epochs 3 --json --test test.tns").succeeds();
+    let mut lines = shown.json();
+    let end = lines.pop().unwrap();
+    assert_eq!(fields(&end), ["best_epoch", "epochs", "seconds", "stop", "test_rmse", "train_rmse"]);
+    assert_eq!(end["stop"], "epochs");
+    assert_eq!(lines.len(), 3);
+    for (number, line) in lines.iter().enumerate() {
+        assert_eq!(
+            fields(line),
+            ["entries_per_second", "epoch", "rate", "seconds", "test_rmse", "train_rmse"]
+        );
+        assert_eq!(line["epoch"], number + 1);
+        assert!(line["test_rmse"].is_number());
+    }
+}
+
+#[test]
+fn json_has_null_where_there_is_no_test_set() {
+    let shown = Folder::with_ratings().run("fit ratings.tns --rank 2 --epochs 2 --json").succeeds();
+    for line in shown.json() {
+        assert!(line["test_rmse"].is_null(), "{line}");
+    }
+}
+
+#[test]
+fn a_holdout_is_what_patience_watches() {
+    let folder = Folder::with_ratings();
+    let shown =
+        folder.run("fit ratings.tns --rank 2 --epochs 200 --holdout 0.2 --patience 3 --json").succeeds();
+    let end = shown.json().pop().unwrap();
+    assert!(end["test_rmse"].is_number());
+    assert!(end["stop"] == "patience" || end["epochs"] == 200, "{end}");
+    folder.run("fit ratings.tns --rank 2 --epochs 2 --holdout 0.2 --test test.tns --patience 2").succeeds();
+}
+
+#[test]
+fn evaluate_agrees_with_the_end_of_fit() {
+    let folder = Folder::with_ratings();
+    let fit = folder
+        .run("fit ratings.tns --rank 2 --epochs 5 --test test.tns --json --couple 1=friends.tns,graph --out model")
+        .succeeds();
+    let evaluated = folder.run("evaluate model test.tns --json").succeeds();
+    let fitted = fit.json().pop().unwrap()["test_rmse"].as_f64().unwrap();
+    let again = evaluated.json()[0]["rmse"].as_f64().unwrap();
+    assert!((fitted - again).abs() < 1e-5 * fitted, "{fitted} {again}");
+}
+
+#[test]
+fn a_warm_start_goes_on_where_the_model_was() {
+    let folder = Folder::with_ratings();
+    let first = folder
+        .run("fit ratings.tns --modes user,item,month --ranks 2,3,2 --epochs 10 --json --threads 1 --out model")
+        .succeeds();
+    // Names and ranks are the model's: the coupling finds its mode, and the ranks fit.
+    let second = folder
+        .run("fit ratings.tns --init model --couple item=genres.tns,zeros --epochs 1 --json --threads 1 --out more")
+        .succeeds();
+    let rmse = |line: &Value| line["train_rmse"].as_f64().unwrap();
+    assert!(rmse(&second.json()[0]) < 1.2 * rmse(&first.json()[0]));
+    folder.run("fit ratings.tns --init more --epochs 1 --out more").succeeds();
+}
+
+#[test]
+fn a_warm_start_from_something_else_is_refused() {
+    let folder = Folder::with_model();
+    folder.run("fit ratings.tns --init nowhere").fails(1, &["nowhere"]);
+    folder.write("matrix.tns", "1 1 5\n2 2 3\n");
+    folder.run("fit matrix.tns --init model").fails(1, &["2 indices per entry", "3 modes"]);
+}
+
+#[test]
+fn every_method_core_scheme_and_preset_runs() {
+    let folder = Folder::with_ratings();
+    for flags in [
+        "--method fast",
+        "--method opt",
+        "--method naive",
+        "--core diagonal",
+        "--core full",
+        "--scheme blocks",
+        "--scheme lock-free --threads 2",
+        "--preset paper",
+        "--preset default --lambda-couple 2",
+        "--l1 --lambda-reg 0.01",
+        "--nonnegative",
+        "--orthogonal",
+        "--tolerance 0.1",
+        "--rate 0.01 --decay 0",
+        "--seed 7 --threads 2",
+        "--sizes 20,8,4",
+    ] {
+        folder.run(&format!("fit ratings.tns --rank 2 --epochs 3 --couple 1=friends.tns {flags}")).succeeds();
+    }
+}
+
+#[test]
+fn deterministic_runs_do_not_depend_on_the_threads() {
+    let folder = Folder::with_ratings();
+    let model = |threads: usize| {
+        let out = format!("model{threads}");
+        let flags = "--rank 3 --epochs 4 --deterministic --couple 1=friends.tns,graph";
+        folder.run(&format!("fit ratings.tns {flags} --threads {threads} --out {out}")).succeeds();
+        let numbers = folder.list(&out).into_iter().find(|name| name.ends_with(".safetensors")).unwrap();
+        fs::read(folder.path(&out).join(numbers)).unwrap()
+    };
+    assert!(model(1) == model(2), "the models of 1 and 2 threads differ");
+}

@@ -1,0 +1,95 @@
+//! `s3cmtf predict` and `s3cmtf evaluate`.
+
+use std::fs;
+
+use crate::harness::Folder;
+
+#[test]
+fn a_prediction_per_line_of_coordinates() {
+    let folder = Folder::with_model();
+    folder.write("cells.tns", "# three cells\n1 1 1\n12\t8\t4\r\n\n1 1 1\n");
+    let shown = folder.run("predict model cells.tns").succeeds();
+    let values: Vec<f32> = shown.stdout.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(values.len(), 3);
+    assert_eq!(values[0], values[2]);
+    assert_eq!(shown.stderr, "");
+}
+
+#[test]
+fn predictions_go_to_a_file() {
+    let folder = Folder::with_model();
+    folder.write("cells.tns", "1 1 1\n2 2 2\n");
+    let printed = folder.run("predict model cells.tns --clip").succeeds().stdout;
+    let before = folder.list("").len();
+    let shown = folder.run("predict model cells.tns --clip --out values.txt").succeeds();
+    assert_eq!(shown.stdout, "");
+    assert_eq!(fs::read_to_string(folder.path("values.txt")).unwrap(), printed);
+    assert_eq!(folder.list("").len(), before + 1);
+}
+
+#[test]
+fn clipped_predictions_stay_within_the_training_values() {
+    let folder = Folder::with_model();
+    let shown = folder.run("predict model test.tns --clip").succeeds();
+    for line in shown.stdout.lines() {
+        assert!((1.0..=5.0).contains(&line.parse::<f32>().unwrap()), "{line}");
+    }
+}
+
+#[test]
+fn cells_that_cannot_be_predicted() {
+    let folder = Folder::with_model();
+    folder.write("short.tns", "1 1 1\n1 1\n");
+    folder.run("predict model short.tns").fails(1, &["short.tns:2:"]);
+    folder.write("zero.tns", "1 0 1\n");
+    folder.run("predict model zero.tns").fails(1, &["zero.tns:1:"]);
+    folder.write("far.tns", "1 1 1\n1 1 900\n");
+    folder.run("predict model far.tns").fails(1, &["far.tns:2:", "900"]);
+    folder.run("predict model nowhere.tns").fails(1, &["nowhere.tns"]);
+}
+
+#[test]
+fn unknown_ids_are_predicted_as_the_average_and_noted() {
+    let folder = Folder::with_model();
+    folder.write("late.tns", "1 1 1 4\n13 1 1 4\n");
+    let note = "note: late.tns: 1 of 2 entries name an id that training does not have";
+    let shown = folder.run("predict model late.tns").succeeds().says(&[note]);
+    assert_eq!(shown.stdout.lines().count(), 2);
+    folder.run("evaluate model late.tns").succeeds().says(&[note]).prints(&["unknown  1\n"]);
+}
+
+#[test]
+fn evaluate_prints_the_errors() {
+    let folder = Folder::with_model();
+    let shown = folder.run("evaluate model test.tns").succeeds().prints(&["entries  40\n", "RMSE", "MAE"]);
+    assert_eq!(shown.stderr, "");
+    let shown = folder.run("evaluate model test.tns --json --clip").succeeds();
+    let [errors] = &shown.json()[..] else { panic!("{}", shown.stdout) };
+    assert_eq!(errors["entries"], 40);
+    assert_eq!(errors["unknown"], 0);
+    assert!(errors["mae"].as_f64().unwrap() <= errors["rmse"].as_f64().unwrap());
+}
+
+#[test]
+fn evaluate_refuses_what_does_not_fit_the_model() {
+    let folder = Folder::with_model();
+    folder.write("matrix.tns", "1 1 5\n");
+    folder.run("evaluate model matrix.tns").fails(1, &["matrix.tns:1:"]);
+    folder.write("empty.tns", "");
+    folder.run("evaluate model empty.tns").fails(1, &["empty.tns"]);
+    folder.run("evaluate ratings.tns test.tns").fails(1, &["ratings.tns"]);
+    folder.run("evaluate nowhere test.tns").fails(1, &["nowhere"]);
+}
+
+#[test]
+fn a_model_that_was_cut_short_is_refused() {
+    let folder = Folder::with_model();
+    for name in folder.list("model") {
+        let path = folder.path("model").join(&name);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        folder.run("evaluate model test.tns").fails(1, &["model"]);
+        fs::write(&path, bytes).unwrap();
+    }
+    folder.run("evaluate model test.tns").succeeds();
+}

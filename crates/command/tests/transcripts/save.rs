@@ -1,0 +1,132 @@
+//! Where results go when something is in the way: a full disk, a closed pipe, Ctrl-C.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use crate::harness::{BINARY, Folder, Shown};
+
+#[test]
+fn a_folder_that_holds_something_else_is_refused_before_training() {
+    let folder = Folder::with_ratings();
+    fs::create_dir(folder.path("photos")).unwrap();
+    folder.write("photos/cat.jpg", "meow");
+    folder.run("fit ratings.tns --rank 2 --out photos").fails(1, &["photos"]);
+    assert_eq!(folder.list("photos"), ["cat.jpg"]);
+    folder.run("fit ratings.tns --rank 2 --out friends.tns").fails(1, &["friends.tns"]);
+    folder.run("demo --out photos").fails(1, &["photos"]);
+}
+
+#[test]
+fn a_model_is_replaced_by_the_next() {
+    let folder = Folder::with_model();
+    let files = folder.list("model");
+    folder.run("fit ratings.tns --rank 3 --epochs 2 --out model").succeeds();
+    assert_eq!(folder.list("model"), files);
+    folder.run("evaluate model test.tns").succeeds();
+}
+
+/// Runs `s3cmtf` where no file may grow beyond a block of 512 bytes: writes fail as they do on a full disk.
+#[cfg(unix)]
+fn run_without_space(folder: &Folder, arguments: &str) -> Shown {
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{BINARY}' {arguments}");
+    Shown::from(folder.command("sh").args(["-c", &script]).output().unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let folder = Folder::with_ratings();
+    let before = folder.list("");
+    let shown = run_without_space(&folder, "fit ratings.tns --rank 8 --epochs 2 --quiet --out model");
+    assert_eq!(shown.code, 1, "{}", shown.stderr);
+    // What the run found is told all the same.
+    shown.says(&["error: ", "model"]).prints(&["train RMSE", "not saved"]);
+    assert_eq!(folder.list("model"), [""; 0]);
+    let after: Vec<String> = folder.list("").into_iter().filter(|name| name != "model").collect();
+    assert_eq!(after, before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_model_that_was_there() {
+    let folder = Folder::with_model();
+    let files = folder.list("model");
+    let before = folder.run("evaluate model test.tns --json").succeeds().stdout;
+    let shown = run_without_space(&folder, "fit ratings.tns --rank 8 --epochs 2 --out model");
+    assert_eq!(shown.code, 1, "{}", shown.stderr);
+    assert_eq!(folder.list("model"), files);
+    assert_eq!(folder.run("evaluate model test.tns --json").succeeds().stdout, before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_no_predictions() {
+    let folder = Folder::with_model();
+    folder.write("cells.tns", "1 1 1\n".repeat(1000));
+    let before = folder.list("");
+    run_without_space(&folder, "predict model cells.tns --out values.txt").fails(1, &["values.txt"]);
+    assert_eq!(folder.list(""), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_is_told() {
+    let folder = Folder::with_model();
+    for arguments in [
+        "predict model test.tns",
+        "evaluate model test.tns",
+        "check test.tns",
+        "fit ratings.tns --rank 2 --json",
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(BINARY).args(arguments.split(' ')).stdout(full).output().unwrap();
+        Shown::from(output).fails(1, &["error: stdout: No space left"]);
+    }
+}
+
+#[test]
+fn a_closed_stdout_ends_quietly() {
+    let folder = Folder::with_model();
+    folder.write("cells.tns", "1 1 1\n".repeat(100_000));
+    for arguments in
+        ["predict model cells.tns", "check test.tns", "fit ratings.tns --rank 2 --json --out model2"]
+    {
+        let mut command = folder.command(BINARY);
+        command.args(arguments.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let shown = Shown::from(child.wait_with_output().unwrap()).succeeds();
+        assert_eq!(shown.stderr, "", "{arguments}");
+    }
+    // The model is worth saving, whether or not somebody listens.
+    folder.run("evaluate model2 test.tns").succeeds();
+}
+
+/// Sends a signal to a run after its first epoch; returns its exit code and what else it printed.
+#[cfg(unix)]
+fn interrupt(folder: &Folder, signal: &str) -> (Option<i32>, String) {
+    let mut command = folder.command(BINARY);
+    command.args("fit ratings.tns --rank 2 --epochs 100000000 --json --out model".split(' '));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut rest = String::new();
+    stdout.read_line(&mut rest).unwrap();
+    let sent = folder.command("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    rest.clear();
+    stdout.read_to_string(&mut rest).unwrap();
+    (child.wait().unwrap().code(), rest)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_the_model_so_far() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::with_ratings();
+        let (code, rest) = interrupt(&folder, signal);
+        assert_eq!(code, Some(130));
+        assert!(rest.lines().last().unwrap().contains("\"stop\":\"interrupted\""), "{rest}");
+        folder.run("evaluate model test.tns").succeeds();
+    }
+}

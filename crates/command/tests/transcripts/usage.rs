@@ -1,0 +1,143 @@
+//! What cannot be right whatever the files hold: exit code 2, the value, and what would be right.
+
+use crate::harness::Folder;
+
+/// What `fit ratings.tns` says of these flags.
+#[track_caller]
+fn fit_refuses(flags: &str, words: &[&str]) {
+    Folder::with_ratings().run(&format!("fit ratings.tns {flags}")).fails(2, words);
+}
+
+#[test]
+fn no_verb_an_unknown_verb_an_unknown_flag() {
+    let folder = Folder::new();
+    assert_eq!(folder.run("").code, 2);
+    folder.run("train x.tns").fails(2, &["train"]);
+    folder.run("fit x.tns --rnak 3").fails(2, &["--rnak", "--rank"]);
+    folder.run("fit").fails(2, &["<TENSOR>"]);
+    folder.run("check").fails(2, &["<FILE>"]);
+}
+
+#[test]
+fn help_and_version_are_no_failures() {
+    let folder = Folder::new();
+    folder.run("--version").succeeds().prints(&["s3cmtf "]);
+    folder.run("--help").succeeds().prints(&["fit", "evaluate", "predict", "check", "demo"]);
+    let flags = [
+        "--couple",
+        "--modes",
+        "--sizes",
+        "--rank",
+        "--ranks",
+        "--core",
+        "--method",
+        "--scheme",
+        "--preset",
+        "--epochs",
+        "--rate",
+        "--decay",
+        "--lambda-reg",
+        "--lambda-couple",
+        "--l1",
+        "--nonnegative",
+        "--orthogonal",
+        "--tolerance",
+        "--patience",
+        "--threads",
+        "--seed",
+        "--deterministic",
+        "--test",
+        "--holdout",
+        "--init",
+        "--out",
+        "--json",
+        "--quiet",
+    ];
+    folder.run("fit --help").succeeds().prints(&flags);
+}
+
+#[test]
+fn ranks_out_of_range() {
+    fit_refuses("--rank 0", &["rank should be from 1 to 1024, but is 0"]);
+    fit_refuses("--rank 1025", &["rank should be from 1 to 1024, but is 1025"]);
+    fit_refuses("--rank -1", &["'-1'", "whole number"]);
+    fit_refuses("--rank 2.5", &["'2.5'", "whole number"]);
+    fit_refuses("--ranks 2,3", &["ranks should be one number, or 3, one per mode, but is 2,3"]);
+    fit_refuses("--ranks 2,,3", &["--ranks", "whole number"]);
+    fit_refuses("--rank 1000", &["ranks should be small enough"]);
+    fit_refuses("--core diagonal --ranks 2,3,4", &["the same for all modes", "2,3,4"]);
+}
+
+#[test]
+fn settings_out_of_range() {
+    fit_refuses("--epochs 0", &["epochs should be 1 or more, but is 0"]);
+    fit_refuses("--rate 0", &["rate should be above 0"]);
+    fit_refuses("--rate -0.1", &["rate should be above 0", "-0.1"]);
+    fit_refuses("--rate nan", &["rate should be above 0", "NaN"]);
+    fit_refuses("--decay -1", &["decay should be 0 or more", "-1"]);
+    fit_refuses("--lambda-reg -1", &["lambda-reg should be 0 or more", "-1"]);
+    fit_refuses("--lambda-couple inf", &["lambda-couple should be 0 or more and finite", "inf"]);
+    fit_refuses("--tolerance -1", &["tolerance should be 0 or more", "-1"]);
+    fit_refuses("--threads 2000", &["threads should be from 0", "2000"]);
+    fit_refuses("--seed x", &["--seed", "'x'", "whole number"]);
+    fit_refuses("--holdout 0.2 --patience 0", &["patience should be 1 or more, but is 0"]);
+    for share in ["0", "1", "-0.2", "nan"] {
+        fit_refuses(&format!("--quiet --rank 2 --holdout {share}"), &["holdout should be between 0 and 1"]);
+    }
+}
+
+#[test]
+fn flags_that_contradict_each_other() {
+    fit_refuses("--rank 2 --ranks 2,2,2", &["--rank", "--ranks"]);
+    fit_refuses("--patience 3", &["--patience", "--test", "--holdout"]);
+    fit_refuses("--nonnegative --orthogonal", &["orthogonal should be off"]);
+    fit_refuses("--deterministic --scheme lock-free --threads 2", &["scheme should be blocks"]);
+}
+
+#[test]
+fn words_that_are_not_among_the_choices() {
+    fit_refuses("--core round", &["'round'", "full", "diagonal"]);
+    fit_refuses("--method slow", &["'slow'", "fast", "opt", "naive"]);
+    fit_refuses("--scheme free", &["'free'", "blocks", "lock-free"]);
+    fit_refuses("--preset mine", &["'mine'", "default", "paper"]);
+}
+
+#[test]
+fn names_and_sizes_that_do_not_match_the_tensor() {
+    fit_refuses("--modes user,item", &["modes should be 3 names", "user,item"]);
+    fit_refuses("--modes user,user,month", &["modes should be distinct names"]);
+    fit_refuses("--modes 1,2,3", &["modes should be distinct names that are not numbers"]);
+    fit_refuses("--sizes 12,8", &["sizes should be 3 numbers"]);
+    fit_refuses("--sizes 12,8,x", &["--sizes", "whole number"]);
+}
+
+#[test]
+fn couplings_that_are_malformed() {
+    let form = "MODE=FILE[,zeros|,graph|,missing][,weight=W]";
+    fit_refuses("--couple friends.tns", &["'friends.tns'", form]);
+    fit_refuses("--couple 1=", &["'1='", form]);
+    fit_refuses("--couple =friends.tns", &["'=friends.tns'", form]);
+    fit_refuses("--couple 1=friends.tns,grph", &["\"grph\"", form]);
+    fit_refuses("--couple 1=friends.tns,graph,zeros", &["zeros", form]);
+    fit_refuses("--couple 1=friends.tns,weight=-1", &["weight should be a number, 0 or more", "-1"]);
+    fit_refuses("--couple 1=friends.tns,weight=much", &["weight should be a number, 0 or more", "much"]);
+}
+
+#[test]
+fn couplings_to_modes_that_do_not_exist() {
+    let modes = "--modes user,item,month";
+    fit_refuses(
+        &format!("{modes} --couple users=friends.tns"),
+        &["--couple users=friends.tns: there is no mode users; the modes are user, item, month (or 1 to 3)"],
+    );
+    fit_refuses("--couple 4=friends.tns", &["no mode 4", "mode1, mode2, mode3"]);
+    fit_refuses("--couple 0=friends.tns", &["no mode 0"]);
+    // A mistyped mode is found before any file is opened.
+    let shown = Folder::new().run(&format!("fit nowhere.tns {modes} --couple users=friends.tns"));
+    shown.fails(2, &["no mode users"]);
+}
+
+#[test]
+fn two_couplings_of_one_name() {
+    fit_refuses("--couple 1=friends.tns --couple mode1=friends.tns,graph", &["mode1/friends"]);
+}
