@@ -1,6 +1,6 @@
 //! `s3cmtf predict`: the value of each given cell, one per line.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use s3cmtf::files;
@@ -23,7 +23,5 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 
 /// Writes one value per line, with the digits that tell it from its neighbours.
 fn write_values(values: &[f32], out: &mut dyn Write) -> io::Result<()> {
-    let mut out = BufWriter::new(out);
-    values.iter().try_for_each(|value| writeln!(out, "{value}"))?;
-    out.flush()
+    values.iter().try_for_each(|value| writeln!(out, "{value}"))
 }

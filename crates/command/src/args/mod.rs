@@ -27,7 +27,7 @@ Examples:
   s3cmtf predict model cells.tns --clip
 
 Files are text, one entry per line: an index per mode, counted from 1, then the value, separated by blanks or
-tabs. Lines that start with # are comments. Files may be compressed with gzip.";
+tabs. # starts a comment. Files may be packed with gzip.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]

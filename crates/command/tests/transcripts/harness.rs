@@ -36,8 +36,8 @@ impl Folder {
             let line = |n| format!("{} {} {} {}\n", cell(n).0, cell(n).1, cell(n).2, value(cell(n)));
             places.map(line).collect()
         };
-        folder.write("ratings.tns", &lines(0..150));
-        folder.write("test.tns", &lines(150..190));
+        folder.write("ratings.tns", lines(0..150));
+        folder.write("test.tns", lines(150..190));
         let friends: String = (1..12).map(|user| format!("{user} {} 1\n", user + 1)).collect();
         folder.write("friends.tns", &friends);
         let genres: String = (1..=8).map(|item| format!("{item} {} 1\n", item % 3 + 1)).collect();

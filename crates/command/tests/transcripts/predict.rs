@@ -28,6 +28,13 @@ fn predictions_go_to_a_file() {
 }
 
 #[test]
+fn predictions_need_a_place_for_their_file() {
+    let folder = Folder::with_model();
+    folder.run("predict model test.tns --out model").fails(1, &["model"]);
+    folder.run("predict model test.tns --out nowhere/values.txt").fails(1, &["nowhere"]);
+}
+
+#[test]
 fn clipped_predictions_stay_within_the_training_values() {
     let folder = Folder::with_model();
     let shown = folder.run("predict model test.tns --clip").succeeds();

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use crate::harness::{BINARY, Folder, Shown};
 
@@ -103,18 +105,28 @@ fn a_closed_stdout_ends_quietly() {
     folder.run("evaluate model2 test.tns").succeeds();
 }
 
-/// Sends a signal to a run after its first epoch; returns its exit code and what else it printed.
+/// Starts a run that only a signal ends, and waits for its first epoch.
 #[cfg(unix)]
-fn interrupt(folder: &Folder, signal: &str) -> (Option<i32>, String) {
+fn start_long_run(folder: &Folder) -> (Child, BufReader<ChildStdout>) {
     let mut command = folder.command(BINARY);
     command.args("fit ratings.tns --rank 2 --epochs 100000000 --json --out model".split(' '));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    (child, stdout)
+}
+
+#[cfg(unix)]
+fn send(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Sends a signal to a run after its first epoch; returns its exit code and what else it printed.
+#[cfg(unix)]
+fn interrupt(folder: &Folder, signal: &str) -> (Option<i32>, String) {
+    let (mut child, mut stdout) = start_long_run(folder);
     let mut rest = String::new();
-    stdout.read_line(&mut rest).unwrap();
-    let sent = folder.command("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    rest.clear();
+    send(&child, signal);
     stdout.read_to_string(&mut rest).unwrap();
     (child.wait().unwrap().code(), rest)
 }
@@ -129,4 +141,25 @@ fn an_interrupted_run_keeps_the_model_so_far() {
         assert!(rest.lines().last().unwrap().contains("\"stop\":\"interrupted\""), "{rest}");
         folder.run("evaluate model test.tns").succeeds();
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_leaves_at_once() {
+    let folder = Folder::with_ratings();
+    // Nobody reads on, so that the run is stuck as soon as the pipe is full, and cannot stop by itself.
+    let (mut child, _unread) = start_long_run(&folder);
+    thread::sleep(Duration::from_millis(1500));
+    send(&child, "-INT");
+    thread::sleep(Duration::from_millis(300));
+    send(&child, "-INT");
+    for _ in 0..100 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(130));
+            return;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    panic!("the run did not leave");
 }
