@@ -76,7 +76,7 @@ pub struct Params {
     pub rate: Option<f32>,
     /// The decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
     pub decay: f32,
-    /// The weight of the regulariser. Default and paper: 0.1. 0 or more.
+    /// The weight of the regulariser. Default 5; paper: 0.1. 0 or more.
     pub lambda_reg: f32,
     /// The weight of each coupled matrix that has none of its own. Default 1; paper: 10. 0 or more.
     pub lambda_couple: f32,
@@ -108,7 +108,7 @@ impl Default for Params {
             epochs: 30,
             rate: None,
             decay: 0.1,
-            lambda_reg: 0.1,
+            lambda_reg: 5.0,
             lambda_couple: 1.0,
             l1: false,
             nonnegative: false,

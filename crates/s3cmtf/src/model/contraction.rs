@@ -19,7 +19,6 @@ pub(crate) struct Contraction {
     pub(crate) kernels: Kernels,
     /// For a full core, the number of combinations of outer concepts; for a diagonal one, the rank.
     pub(crate) weights: usize,
-    pub(crate) level: Level,
 }
 
 impl Contraction {
@@ -35,7 +34,7 @@ impl Contraction {
             CoreKind::Diagonal => ranks[0],
         };
         let kernels = Kernels::new(level, ranks[inner[0]], ranks[inner[1]]);
-        Contraction { ranks: ranks.to_vec(), inner, outer, kind, kernels, weights, level }
+        Contraction { ranks: ranks.to_vec(), inner, outer, kind, kernels, weights }
     }
 
     /// The core's numbers in the arrangement: a padded slice per combination of outer concepts, or the padded

@@ -4,7 +4,7 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
-use super::method::{TensorStep, Worker};
+use super::method::Worker;
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
@@ -40,7 +40,6 @@ pub(super) struct Lane {
     /// For each such mode, how many entries have touched each row.
     pub(super) touched: Vec<Vec<u32>>,
     pub(super) entries: usize,
-    pub(super) squared_error: f64,
     pub(super) worker: Box<dyn Worker>,
 }
 
@@ -138,7 +137,6 @@ impl Engine {
                 copies: vec![Vec::new(); problem.order()],
                 touched: vec![Vec::new(); problem.order()],
                 entries: 0,
-                squared_error: 0.0,
                 worker: params.method.worker(&contraction),
             })
             .collect();
@@ -213,10 +211,6 @@ impl Engine {
 
     pub(super) fn step(&self, rate: f32) -> Step {
         Step { rate, l1: self.params.l1, nonnegative: self.params.nonnegative }
-    }
-
-    pub(super) fn tensor_step(&self, rate: f32) -> TensorStep<'_> {
-        TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true }
     }
 
     /// Arranges entries, given by the problem's rows, for [`Engine::rmse`].

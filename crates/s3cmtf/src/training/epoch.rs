@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use s3cmtf_kernels::SharedRows;
 
 use super::engine::{Engine, Lane};
-use super::method::ModeRows;
+use super::method::{ModeRows, TensorStep};
 use super::zeros::{Half, half_step};
 use crate::params::Scheme;
 
@@ -67,12 +67,8 @@ impl Engine {
     fn tensor_round(&mut self, round: usize, rate: f32) {
         let (grid, ranks) = (&self.grid, &self.contraction.ranks);
         let private: Vec<usize> = (0..ranks.len()).filter(|mode| !grid.blocked.contains(mode)).collect();
-        let step = super::method::TensorStep {
-            step: self.step(rate),
-            reg: &self.reg,
-            core_reg: self.core_reg,
-            damped: true,
-        };
+        let step =
+            TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true };
         let train = &self.train;
         let state = &mut self.state;
         let core = &state.core;
@@ -98,14 +94,14 @@ impl Engine {
         self.lanes.par_iter_mut().zip(work).for_each(|(lane, tasks)| {
             lane.core.clear();
             lane.core.extend_from_slice(core);
-            (lane.entries, lane.squared_error) = (0, 0.0);
+            lane.entries = 0;
             for (values, &mode) in copies.iter().zip(&private) {
                 lane.copies[mode].clear();
                 lane.copies[mode].extend_from_slice(values);
                 lane.touched[mode].clear();
                 lane.touched[mode].resize(values.len() / ranks[mode], 0);
             }
-            let Lane { core, copies, touched, entries, squared_error, worker } = lane;
+            let Lane { core, copies, touched, entries, worker } = lane;
             for (task, owned) in tasks {
                 let chunks = train.tasks[task] as usize..train.tasks[task + 1] as usize;
                 for chunk in chunks.clone() {
@@ -124,7 +120,7 @@ impl Engine {
                         false => owned.next().unwrap_or(ModeRows::Owned { rows: &mut [], base: 0 }),
                     })
                     .collect();
-                *squared_error += worker.run(core, &mut rows, train, chunks, &step);
+                worker.run(core, &mut rows, train, chunks, &step);
             }
         });
         average_core(&self.lanes, &mut state.core);
@@ -161,12 +157,8 @@ impl Engine {
         let blocks = self.grid.blocks;
         let tasks: Vec<(Turn, usize)> =
             turns.iter().flat_map(|&turn| (0..blocks).map(move |task| (turn, task))).collect();
-        let step = super::method::TensorStep {
-            step: self.step(rate),
-            reg: &self.reg,
-            core_reg: self.core_reg,
-            damped: true,
-        };
+        let step =
+            TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true };
         let share = 1.0 / self.lanes.len() as f32;
         let next = AtomicUsize::new(0);
         let shared_core = SharedRows::new(&mut self.state.core);

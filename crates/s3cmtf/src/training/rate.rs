@@ -3,7 +3,7 @@
 use crate::model::{Core, Model};
 
 /// The share of the longest stable step on an average row that is taken at first.
-const SHARE: f64 = 0.1;
+const SHARE: f64 = 0.03;
 
 /// The first rate for a start: a share of one over the curvature along the row of an average entry.
 pub(crate) fn fitted(model: &Model) -> f64 {

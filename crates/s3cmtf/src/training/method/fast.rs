@@ -100,10 +100,9 @@ impl Worker for Fast {
         set: &Chunks,
         chunks: Range<usize>,
         step: &TensorStep<'_>,
-    ) -> f64 {
+    ) {
         let inner = self.contraction.inner;
         let ranks = inner.map(|mode| self.contraction.ranks[mode]);
-        let mut squared_error = 0.0;
         for chunk in chunks {
             let entries = set.entries(chunk);
             let first = entries.start;
@@ -142,10 +141,8 @@ impl Worker for Fast {
                 }
                 _ => unreachable!("both inner modes are owned, or both are shared"),
             };
-            squared_error += sums.squared_error;
             self.shared(core, rows, set, first, entries.len(), &sums, step);
         }
-        squared_error
     }
 }
 

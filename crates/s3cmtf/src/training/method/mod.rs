@@ -67,7 +67,7 @@ pub(crate) struct TensorStep<'a> {
 
 /// Steps through tensor entries, one thread's worth of it.
 pub(crate) trait Worker: Send {
-    /// Steps through chunks of entries; returns the sum of squared errors, each before its step.
+    /// Steps through chunks of entries.
     fn run(
         &mut self,
         core: &mut [f32],
@@ -75,7 +75,7 @@ pub(crate) trait Worker: Send {
         set: &Chunks,
         chunks: Range<usize>,
         step: &TensorStep<'_>,
-    ) -> f64;
+    );
 }
 
 impl Method {

@@ -16,14 +16,8 @@ pub(super) struct EntryGradient {
 
 /// The paper's *compute_gradient*.
 pub(super) trait ComputeGradient: Send {
-    /// Fills in the gradients of one entry; returns its error `x - x~`.
-    fn compute_gradient(
-        &mut self,
-        core: &[f32],
-        rows: &[Vec<f32>],
-        value: f32,
-        gradient: &mut EntryGradient,
-    ) -> f32;
+    /// Fills in the gradients of one entry.
+    fn compute_gradient(&mut self, core: &[f32], rows: &[Vec<f32>], value: f32, gradient: &mut EntryGradient);
 }
 
 /// The elements of a core with the concepts they connect.
@@ -43,17 +37,21 @@ impl Elements {
         if self.diagonal { self.ranks[0] } else { self.ranks.iter().product() }
     }
 
-    /// Calls `visit` for each element with its place and its concept in each mode.
-    pub(super) fn each(&self, mut visit: impl FnMut(usize, &[usize])) {
-        let order = self.ranks.len();
-        let mut index = vec![0usize; order];
-        for place in 0..self.len() {
-            visit(place, &index);
-            if self.diagonal {
-                index.fill(place + 1);
-                continue;
+    /// Calls `visit` for each run of elements that differ in the last mode's concept alone.
+    pub(super) fn runs(&self, mut visit: impl FnMut(&Run<'_>)) {
+        let last = self.ranks.len() - 1;
+        let mut index = vec![0usize; last];
+        if self.diagonal {
+            for j in 0..self.ranks[last] {
+                index.fill(j);
+                visit(&Run { first: j, index: &index, last: j, len: 1 });
             }
-            for mode in (0..order).rev() {
+            return;
+        }
+        let len = self.ranks[last];
+        for first in (0..self.len()).step_by(len) {
+            visit(&Run { first, index: &index, last: 0, len });
+            for mode in (0..last).rev() {
                 index[mode] += 1;
                 if index[mode] < self.ranks[mode] {
                     break;
@@ -63,6 +61,46 @@ impl Elements {
         }
     }
 }
+
+/// Elements that differ in the last mode's concept alone.
+pub(super) struct Run<'a> {
+    /// The place of the first in the core.
+    pub(super) first: usize,
+    /// Their concept in each mode but the last.
+    pub(super) index: &'a [usize],
+    /// The last mode's concept of the first.
+    pub(super) last: usize,
+    /// How many there are.
+    pub(super) len: usize,
+}
+
+impl Run<'_> {
+    /// Calls `visit` for each element with its place in the core and the last mode's concept.
+    #[inline(always)]
+    pub(super) fn elements(&self, mut visit: impl FnMut(usize, usize)) {
+        for offset in 0..self.len {
+            visit(self.first + offset, self.last + offset);
+        }
+    }
+
+    /// `start` times the value of each mode's row but `except`'s at these elements; the last mode's concept is `j`.
+    #[inline(always)]
+    pub(super) fn product(&self, start: f32, rows: &[Vec<f32>], j: usize, except: usize) -> f32 {
+        let mut product = start;
+        for (mode, &j) in self.index.iter().enumerate() {
+            if mode != except {
+                product *= rows[mode][j];
+            }
+        }
+        if self.index.len() != except {
+            product *= rows[self.index.len()][j];
+        }
+        product
+    }
+}
+
+/// No mode: [`Run::product`] over all of them.
+pub(super) const NONE: usize = usize::MAX;
 
 /// Steps entry by entry with the gradients of `C`.
 pub(super) struct PerEntry<C> {
@@ -87,16 +125,13 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
         set: &Chunks,
         chunks: Range<usize>,
         step: &TensorStep<'_>,
-    ) -> f64 {
-        let mut squared_error = 0.0;
+    ) {
         let entries = set.starts[chunks.start] as usize..set.starts[chunks.end] as usize;
         for entry in entries {
             for (mode, row) in self.rows.iter_mut().enumerate() {
                 rows[mode].load(set.indices[mode][entry], row);
             }
-            let error =
-                self.compute.compute_gradient(core, &self.rows, set.values[entry], &mut self.gradient);
-            squared_error += f64::from(error) * f64::from(error);
+            self.compute.compute_gradient(core, &self.rows, set.values[entry], &mut self.gradient);
             for (mode, row) in self.rows.iter_mut().enumerate() {
                 let index = set.indices[mode][entry];
                 let reg = step.reg[mode][index as usize];
@@ -109,6 +144,5 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
                 *value = stepped(*value, gradient, step.core_reg, step.step);
             }
         }
-        squared_error
     }
 }
