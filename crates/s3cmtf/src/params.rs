@@ -70,7 +70,7 @@ pub struct Params {
     pub deterministic: bool,
     /// Where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// The most passes over the data. Default 30. 1 or more.
+    /// The most passes over the data. Default 50. 1 or more.
     pub epochs: usize,
     /// The first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
     pub rate: Option<f32>,
@@ -78,7 +78,7 @@ pub struct Params {
     pub decay: f32,
     /// The weight of the regulariser. Default 5; paper: 0.1. 0 or more.
     pub lambda_reg: f32,
-    /// The weight of each coupled matrix that has none of its own. Default 1; paper: 10. 0 or more.
+    /// The weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
     pub lambda_couple: f32,
     /// L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
     pub l1: bool,
@@ -105,11 +105,11 @@ impl Default for Params {
             scheme: Scheme::Blocks,
             deterministic: false,
             start: Start::Mean,
-            epochs: 30,
+            epochs: 50,
             rate: None,
             decay: 0.1,
             lambda_reg: 5.0,
-            lambda_couple: 1.0,
+            lambda_couple: 10.0,
             l1: false,
             nonnegative: false,
             orthogonal: false,

@@ -4,7 +4,7 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
-use super::method::Worker;
+use super::lanes::Lane;
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
@@ -30,17 +30,6 @@ impl State {
         let finite = |values: &[f32]| values.iter().map(|value| value * 0.0).sum::<f32>() == 0.0;
         finite(&self.core) && self.factors.iter().chain(&self.columns).all(|values| finite(values))
     }
-}
-
-/// What one of the tasks that run at once has for itself.
-pub(super) struct Lane {
-    pub(super) core: Vec<f32>,
-    /// For each mode that is not blocked, a copy of its rows.
-    pub(super) copies: Vec<Vec<f32>>,
-    /// For each such mode, how many entries have touched each row.
-    pub(super) touched: Vec<Vec<u32>>,
-    pub(super) entries: usize,
-    pub(super) worker: Box<dyn Worker>,
 }
 
 /// A problem and its state.
@@ -135,8 +124,6 @@ impl Engine {
             .map(|_| Lane {
                 core: Vec::new(),
                 copies: vec![Vec::new(); problem.order()],
-                touched: vec![Vec::new(); problem.order()],
-                entries: 0,
                 worker: params.method.worker(&contraction),
             })
             .collect();

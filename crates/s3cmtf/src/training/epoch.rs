@@ -8,7 +8,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use s3cmtf_kernels::SharedRows;
 
-use super::engine::{Engine, Lane};
+use super::engine::Engine;
+use super::lanes::{Counts, Lane, average_core, average_rows};
 use super::method::{ModeRows, TensorStep};
 use super::zeros::{Half, half_step};
 use crate::params::Scheme;
@@ -67,9 +68,16 @@ impl Engine {
     fn tensor_round(&mut self, round: usize, rate: f32) {
         let (grid, ranks) = (&self.grid, &self.contraction.ranks);
         let private: Vec<usize> = (0..ranks.len()).filter(|mode| !grid.blocked.contains(mode)).collect();
-        let step =
-            TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true };
         let train = &self.train;
+        let counts = Counts::of(train, &self.grid, round, &private, &self.modes);
+        let step = TensorStep {
+            step: self.step(rate),
+            reg: &self.reg,
+            core_reg: self.core_reg,
+            core_boost: counts.core_boost(),
+            boost: &counts.boosts(),
+            damped: true,
+        };
         let state = &mut self.state;
         let core = &state.core;
         let mut copies: Vec<&mut Vec<f32>> = Vec::new();
@@ -94,23 +102,13 @@ impl Engine {
         self.lanes.par_iter_mut().zip(work).for_each(|(lane, tasks)| {
             lane.core.clear();
             lane.core.extend_from_slice(core);
-            lane.entries = 0;
             for (values, &mode) in copies.iter().zip(&private) {
                 lane.copies[mode].clear();
                 lane.copies[mode].extend_from_slice(values);
-                lane.touched[mode].clear();
-                lane.touched[mode].resize(values.len() / ranks[mode], 0);
             }
-            let Lane { core, copies, touched, entries, worker } = lane;
+            let Lane { core, copies, worker } = lane;
             for (task, owned) in tasks {
                 let chunks = train.tasks[task] as usize..train.tasks[task + 1] as usize;
-                for chunk in chunks.clone() {
-                    let range = train.entries(chunk);
-                    *entries += range.len();
-                    for &mode in &private {
-                        touched[mode][train.indices[mode][range.start] as usize] += range.len() as u32;
-                    }
-                }
                 let mut owned = owned.into_iter();
                 let mut rows: Vec<ModeRows<'_>> = copies
                     .iter_mut()
@@ -123,9 +121,9 @@ impl Engine {
                 worker.run(core, &mut rows, train, chunks, &step);
             }
         });
-        average_core(&self.lanes, &mut state.core);
+        average_core(&self.lanes, &counts, &mut state.core);
         for (values, &mode) in copies.iter_mut().zip(&private) {
-            average_rows(&self.lanes, mode, values, ranks[mode]);
+            average_rows(&self.lanes, &counts, mode, values, ranks[mode]);
         }
     }
 
@@ -157,8 +155,14 @@ impl Engine {
         let blocks = self.grid.blocks;
         let tasks: Vec<(Turn, usize)> =
             turns.iter().flat_map(|&turn| (0..blocks).map(move |task| (turn, task))).collect();
-        let step =
-            TensorStep { step: self.step(rate), reg: &self.reg, core_reg: self.core_reg, damped: true };
+        let step = TensorStep {
+            step: self.step(rate),
+            reg: &self.reg,
+            core_reg: self.core_reg,
+            core_boost: self.lanes.len() as f32,
+            boost: &vec![Vec::new(); self.modes.len()],
+            damped: true,
+        };
         let share = 1.0 / self.lanes.len() as f32;
         let next = AtomicUsize::new(0);
         let shared_core = SharedRows::new(&mut self.state.core);
@@ -244,41 +248,6 @@ impl Engine {
                     };
                 }
             }
-        }
-    }
-}
-
-/// The mean of the lanes' cores, each weighted by its entries.
-fn average_core(lanes: &[Lane], core: &mut [f32]) {
-    if let [lane] = lanes {
-        return core.copy_from_slice(&lane.core);
-    }
-    let total: usize = lanes.iter().map(|lane| lane.entries).sum();
-    if total == 0 {
-        return;
-    }
-    core.fill(0.0);
-    for lane in lanes {
-        let share = lane.entries as f32 / total as f32;
-        core.iter_mut().zip(&lane.core).for_each(|(core, lane)| *core += share * lane);
-    }
-}
-
-/// For each row of a small mode the mean of the lanes' copies, each weighted by the entries that touched it.
-fn average_rows(lanes: &[Lane], mode: usize, values: &mut [f32], rank: usize) {
-    if let [lane] = lanes {
-        return values.copy_from_slice(&lane.copies[mode]);
-    }
-    for (row, values) in values.chunks_exact_mut(rank).enumerate() {
-        let total: u32 = lanes.iter().map(|lane| lane.touched[mode][row]).sum();
-        if total == 0 {
-            continue;
-        }
-        values.fill(0.0);
-        for lane in lanes {
-            let share = lane.touched[mode][row] as f32 / total as f32;
-            let copy = &lane.copies[mode][row * rank..][..rank];
-            values.iter_mut().zip(copy).for_each(|(value, copy)| *value += share * copy);
         }
     }
 }

@@ -4,6 +4,7 @@ mod cells;
 mod engine;
 mod epoch;
 mod graph;
+mod lanes;
 mod method;
 mod objective;
 mod placement;

@@ -127,7 +127,9 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
     let order = problem.order();
     let no_reg: Vec<Vec<f32>> = vec![vec![0.0; CHUNK]; order];
     let step = Step { rate: 1.0, l1: false, nonnegative: false };
-    let step = TensorStep { step, reg: &no_reg, core_reg: 0.0, damped: false };
+    let no_boost = vec![Vec::new(); order];
+    let step =
+        TensorStep { step, reg: &no_reg, core_reg: 0.0, core_boost: 1.0, boost: &no_boost, damped: false };
     for chunk in 0..set.chunks() {
         let entries = set.entries(chunk);
         // One copy of a row per entry in the inner modes, so that no step sees another; one in the outer modes.

@@ -1,6 +1,8 @@
 //! The oracle: the objective and its gradient by plain loops in f64, zeros visited one by one.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
+pub mod planted;
+
 use s3cmtf::{Core, CoupledFactor, Entries, Factor, Gradient, Kind, Model, Params, Problem};
 
 /// A model in f64, as flat lists.
@@ -176,6 +178,12 @@ impl Numbers {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let value = (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
         if (self.0 >> 20).is_multiple_of(9) { 0.0 } else { value }
+    }
+
+    /// Uniform in [-1, 1), without the exact zeros.
+    pub fn uniform(&mut self) -> f32 {
+        self.next();
+        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }
 
     pub fn below(&mut self, limit: usize) -> usize {

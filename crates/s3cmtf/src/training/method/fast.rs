@@ -84,12 +84,13 @@ impl Fast {
     }
 }
 
-/// A step over `entries` gradients at once must not overshoot where one entry's would not: with curvature `curvature`
-/// over all of them, the steps one by one would have moved by less than their sum.
-fn damped(rate: f32, curvature: f64, entries: usize) -> f32 {
-    let others = curvature * (entries as f64 - 1.0) / entries as f64;
-    let damped = f64::from(rate) / (1.0 + f64::from(rate) * others);
-    if damped.is_finite() { damped as f32 } else { rate }
+/// A boosted step over `entries` gradients at once must not overshoot where plain steps one by one would not: with
+/// curvature `curvature` over all of them, those would have moved by less than their sum.
+fn damped(rate: f32, boost: f32, curvature: f64, entries: usize) -> f32 {
+    let rate = f64::from(rate) * f64::from(boost);
+    let others = curvature * (1.0 - 1.0 / (entries as f64 * f64::from(boost)));
+    let damped = rate / (1.0 + rate * others);
+    if damped.is_finite() { damped as f32 } else { rate as f32 }
 }
 
 impl Worker for Fast {
@@ -165,9 +166,12 @@ impl Fast {
             self.scratch.weights.iter().map(|&weight| f64::from(weight) * f64::from(weight)).sum();
         let core_curvature =
             weights * f64::from(sums.squares_p) * f64::from(sums.squares_q) / f64::from(count);
-        let rate =
-            |curvature| if step.damped { damped(step.step.rate, curvature, entries) } else { step.step.rate };
-        let core_step = Step { rate: rate(core_curvature), ..step.step };
+        let boosted = |boost: f32, curvature: f64| {
+            let rate = step.step.rate;
+            let rate = if step.damped { damped(rate, boost, curvature, entries) } else { rate * boost };
+            Step { rate, ..step.step }
+        };
+        let core_step = boosted(step.core_boost, core_curvature);
         let core_reg = step.core_reg * count;
         if self.contraction.kind == CoreKind::Full {
             let Scratch { weights, buffers, .. } = &self.scratch;
@@ -181,7 +185,7 @@ impl Fast {
             // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
             let length: f64 = row.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
             let curvature = if length > 0.0 { sums.squared_prediction / length } else { 0.0 };
-            let row_step = Step { rate: rate(curvature), ..step.step };
+            let row_step = boosted(step.row_boost(mode, index), curvature);
             let reg = step.reg[mode][index as usize] * count;
             let new: Vec<f32> =
                 row.iter().zip(&self.gradient).map(|(&u, &g)| stepped(u, g, reg, row_step)).collect();

@@ -61,8 +61,19 @@ pub(crate) struct TensorStep<'a> {
     pub(crate) reg: &'a [Vec<f32>],
     /// The same for the core: lambda_reg / |Omega|.
     pub(crate) core_reg: f32,
+    /// How much longer than others the core's steps are, to make up for an average over copies that follows.
+    pub(crate) core_boost: f32,
+    /// The same for each row of the modes that are copied; empty for other modes.
+    pub(crate) boost: &'a [Vec<f32>],
     /// Whether a step that sums over a chunk is shortened where its length would overshoot.
     pub(crate) damped: bool,
+}
+
+impl TensorStep<'_> {
+    /// The boost of a row.
+    pub(crate) fn row_boost(&self, mode: usize, index: u32) -> f32 {
+        self.boost[mode].get(index as usize).copied().unwrap_or(1.0)
+    }
 }
 
 /// Steps through tensor entries, one thread's worth of it.

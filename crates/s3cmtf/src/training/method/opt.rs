@@ -32,10 +32,13 @@ impl ComputeGradient for Opt {
         let s = &mut self.s;
         let mut prediction = 0.0f32;
         self.elements.runs(|run| {
-            run.elements(|place, j| {
-                s[place] = run.product(core[place], rows, j, NONE);
-                prediction += s[place];
-            });
+            let s = &mut s[run.places()];
+            s.copy_from_slice(&core[run.places()]);
+            for (row, &j) in rows.iter().zip(run.index) {
+                s.iter_mut().for_each(|s| *s *= row[j]);
+            }
+            s.iter_mut().zip(&rows[run.index.len()][run.last..]).for_each(|(s, u)| *s *= u);
+            prediction += s.iter().sum::<f32>();
         });
         let s = &self.s;
         let error = value - prediction;
@@ -43,9 +46,12 @@ impl ComputeGradient for Opt {
         for (mode, row) in rows.iter().enumerate() {
             let gradient = &mut gradient.rows[mode];
             gradient.fill(0.0);
-            self.elements.runs(|run| match run.index.get(mode) {
-                Some(&mine) => run.elements(|place, _| gradient[mine] += s[place]),
-                None => run.elements(|place, j| gradient[j] += s[place]),
+            self.elements.runs(|run| {
+                let s = &s[run.places()];
+                match run.index.get(mode) {
+                    Some(&mine) => gradient[mine] += s.iter().sum::<f32>(),
+                    None => gradient[run.last..].iter_mut().zip(s).for_each(|(sum, s)| *sum += s),
+                }
             });
             let mut divisible = true;
             for (value, &u) in gradient.iter_mut().zip(row) {

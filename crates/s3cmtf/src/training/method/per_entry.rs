@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use s3cmtf_kernels::Step;
+
 use super::{ModeRows, TensorStep, Worker, stepped};
 use crate::model::{Chunks, Contraction};
 
@@ -75,6 +77,11 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Their places in the core.
+    pub(super) fn places(&self) -> Range<usize> {
+        self.first..self.first + self.len
+    }
+
     /// Calls `visit` for each element with its place in the core and the last mode's concept.
     #[inline(always)]
     pub(super) fn elements(&self, mut visit: impl FnMut(usize, usize)) {
@@ -117,6 +124,20 @@ impl<C> PerEntry<C> {
     }
 }
 
+fn boosted(step: Step, boost: f32) -> Step {
+    Step { rate: step.rate * boost, ..step }
+}
+
+/// Steps against a gradient.
+fn step_all(values: &mut [f32], gradient: &[f32], reg: f32, step: Step) {
+    let terms = values.iter_mut().zip(gradient);
+    if step.l1 || step.nonnegative {
+        terms.for_each(|(value, &gradient)| *value = stepped(*value, gradient, reg, step));
+    } else {
+        terms.for_each(|(value, &gradient)| *value -= step.rate * (gradient + reg * *value));
+    }
+}
+
 impl<C: ComputeGradient> Worker for PerEntry<C> {
     fn run(
         &mut self,
@@ -135,14 +156,15 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
             for (mode, row) in self.rows.iter_mut().enumerate() {
                 let index = set.indices[mode][entry];
                 let reg = step.reg[mode][index as usize];
-                for (value, &gradient) in row.iter_mut().zip(&self.gradient.rows[mode]) {
-                    *value = stepped(*value, gradient, reg, step.step);
-                }
+                step_all(
+                    row,
+                    &self.gradient.rows[mode],
+                    reg,
+                    boosted(step.step, step.row_boost(mode, index)),
+                );
                 rows[mode].store(index, row);
             }
-            for (value, &gradient) in core.iter_mut().zip(&self.gradient.core) {
-                *value = stepped(*value, gradient, step.core_reg, step.step);
-            }
+            step_all(core, &self.gradient.core, step.core_reg, boosted(step.step, step.core_boost));
         }
     }
 }

@@ -1,0 +1,106 @@
+//! Copies of what all tasks share, one per task that runs at once, and how they become one again.
+
+use super::method::Worker;
+use super::placement::{Grid, Placement};
+use crate::model::Chunks;
+
+/// What one of the tasks that run at once has for itself.
+pub(super) struct Lane {
+    pub(super) core: Vec<f32>,
+    /// For each mode that is not blocked, a copy of its rows.
+    pub(super) copies: Vec<Vec<f32>>,
+    pub(super) worker: Box<dyn Worker>,
+}
+
+/// How many entries each lane has in a round, in all and for each row of the copied modes.
+pub(super) struct Counts {
+    entries: Vec<u32>,
+    /// For each mode and lane, the entries of each row; empty for modes that are not copied.
+    rows: Vec<Vec<Vec<u32>>>,
+}
+
+impl Counts {
+    pub(super) fn of(
+        train: &Chunks,
+        grid: &Grid,
+        round: usize,
+        private: &[usize],
+        modes: &[Placement],
+    ) -> Self {
+        let mut counts = Counts { entries: vec![0; grid.lanes], rows: vec![Vec::new(); modes.len()] };
+        for &mode in private {
+            counts.rows[mode] = vec![vec![0; modes[mode].rows()]; grid.lanes];
+        }
+        for task in 0..grid.blocks {
+            let (lane, number) = (task % grid.lanes, round * grid.blocks + task);
+            for chunk in train.tasks[number]..train.tasks[number + 1] {
+                let entries = train.entries(chunk as usize);
+                counts.entries[lane] += entries.len() as u32;
+                for &mode in private {
+                    let row = train.indices[mode][entries.start] as usize;
+                    counts.rows[mode][lane][row] += entries.len() as u32;
+                }
+            }
+        }
+        counts
+    }
+
+    /// An average over lanes moves only as far as its lanes do, though each has seen other entries. So each lane
+    /// steps further, by the number of lanes that share the entries.
+    fn boost(counts: impl Iterator<Item = u32>) -> f32 {
+        let (mut total, mut most) = (0, 0);
+        counts.for_each(|count| (total, most) = (total + count, count.max(most)));
+        if most == 0 { 1.0 } else { total as f32 / most as f32 }
+    }
+
+    /// The boost of the core's steps.
+    pub(super) fn core_boost(&self) -> f32 {
+        Counts::boost(self.entries.iter().copied())
+    }
+
+    /// The boost of the steps of each row of the copied modes.
+    pub(super) fn boosts(&self) -> Vec<Vec<f32>> {
+        let boosts = self.rows.iter().map(|lanes| {
+            let rows = lanes.first().map_or(0, Vec::len);
+            (0..rows).map(|row| Counts::boost(lanes.iter().map(|lane| lane[row]))).collect()
+        });
+        boosts.collect()
+    }
+}
+
+/// The mean of the lanes' cores, each weighted by its entries.
+pub(super) fn average_core(lanes: &[Lane], counts: &Counts, core: &mut [f32]) {
+    if let [lane] = lanes {
+        return core.copy_from_slice(&lane.core);
+    }
+    let total: u32 = counts.entries.iter().sum();
+    if total == 0 {
+        return;
+    }
+    core.fill(0.0);
+    for (lane, &entries) in lanes.iter().zip(&counts.entries) {
+        let share = entries as f32 / total as f32;
+        core.iter_mut().zip(&lane.core).for_each(|(core, lane)| *core += share * lane);
+    }
+}
+
+/// For each row of a copied mode the mean of the lanes' copies, each weighted by the entries that touched it.
+pub(super) fn average_rows(lanes: &[Lane], counts: &Counts, mode: usize, values: &mut [f32], rank: usize) {
+    if let [lane] = lanes {
+        return values.copy_from_slice(&lane.copies[mode]);
+    }
+    let counts = &counts.rows[mode];
+    for row in 0..counts[0].len() {
+        let total: u32 = counts.iter().map(|lane| lane[row]).sum();
+        if total == 0 {
+            continue;
+        }
+        let values = &mut values[row * rank..][..rank];
+        values.fill(0.0);
+        for (lane, counts) in lanes.iter().zip(counts) {
+            let share = counts[row] as f32 / total as f32;
+            let copy = &lane.copies[mode][row * rank..][..rank];
+            values.iter_mut().zip(copy).for_each(|(value, copy)| *value += share * copy);
+        }
+    }
+}

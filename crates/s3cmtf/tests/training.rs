@@ -1,0 +1,372 @@
+//! What training reaches, promises and survives.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::planted::{Planted, planted};
+use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::{CoreKind, Entries, Method, Params, Problem, Run, Scheme, Start, Stop, Training};
+
+fn fit(planted: &Planted, params: Params) -> Run {
+    let problem = Problem::builder(planted.train.clone()).build().unwrap();
+    Training::new(problem, params).test(planted.test.clone()).run(|_| {}).unwrap()
+}
+
+/// A three-mode tensor with entries enough to find its model again.
+fn dense_enough() -> Planted {
+    planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.1, 20_000, 11)
+}
+
+fn weak(ranks: &[usize]) -> Params {
+    Params {
+        ranks: ranks.to_vec(),
+        lambda_reg: 0.02,
+        epochs: 200,
+        decay: 0.02,
+        threads: 2,
+        ..Params::default()
+    }
+}
+
+#[test]
+fn a_planted_model_is_recovered_down_to_its_noise() {
+    let planted = dense_enough();
+    for scheme in [Scheme::Blocks, Scheme::LockFree] {
+        let run = fit(&planted, Params { scheme, ..weak(&[4, 4, 3]) });
+        let rmse = run.record.summary.test_rmse.unwrap();
+        assert!(rmse < 1.1 * planted.noise, "{scheme:?}: test RMSE {rmse}, noise {}", planted.noise);
+    }
+}
+
+#[test]
+fn every_method_and_the_papers_start_find_the_planted_model() {
+    let planted = planted(&[40, 30, 8], &[2, 2, 2], false, 3.0, 0.1, 4_000, 5);
+    for method in [Method::Naive, Method::Opt, Method::Fast] {
+        // The paper's start sits on a plateau first: all rows look alike until the symmetry breaks.
+        for (start, rate, epochs) in [(Start::Mean, None, 200), (Start::Random, Some(0.02), 600)] {
+            let run = fit(&planted, Params { method, start, rate, epochs, ..weak(&[3, 3, 3]) });
+            let rmse = run.record.summary.test_rmse.unwrap();
+            assert!(rmse < 1.25 * planted.noise, "{method:?} {start:?}: test RMSE {rmse}");
+        }
+    }
+}
+
+#[test]
+fn orders_two_and_four_are_recovered() {
+    for (sizes, ranks, count) in
+        [(vec![80, 60], vec![3, 3], 3_000), (vec![20, 15, 12, 6], vec![2, 2, 2, 2], 10_000)]
+    {
+        let planted = planted(&sizes, &ranks, false, 2.0, 0.1, count, 3);
+        let run = fit(&planted, weak(&[ranks[0] + 1]));
+        let rmse = run.record.summary.test_rmse.unwrap();
+        assert!(rmse < 1.35 * planted.noise, "order {}: test RMSE {rmse}", sizes.len());
+    }
+}
+
+#[test]
+fn a_diagonal_core_recovers_a_diagonal_world() {
+    let planted = planted(&[80, 60, 12], &[2, 2, 2], true, 1.0, 0.1, 20_000, 8);
+    let params = Params { core: CoreKind::Diagonal, ..weak(&[4]) };
+    let rmse = fit(&planted, params).record.summary.test_rmse.unwrap();
+    assert!(rmse < 1.1 * planted.noise, "test RMSE {rmse}");
+}
+
+#[test]
+fn coupled_matrices_help_where_the_tensor_is_thin() {
+    let world =
+        generate(&WorldParams { users: 600, businesses: 400, ratings: 6_000, ..WorldParams::default() });
+    let coupled = world.problem().unwrap();
+    let plain = Problem::builder(world.ratings.clone()).sizes(vec![600, 400, 24]).build().unwrap();
+    let mut counts = vec![0; 400];
+    world.ratings.indices(1).iter().for_each(|&business| counts[business as usize] += 1);
+    let thin: Vec<usize> =
+        (0..world.test.len()).filter(|&entry| counts[world.test.indices(1)[entry] as usize] <= 5).collect();
+    let pick = |mode: usize| thin.iter().map(|&entry| world.test.indices(mode)[entry]).collect();
+    let values = thin.iter().map(|&entry| world.test.values()[entry]).collect();
+    let test = Entries::new(vec![pick(0), pick(1), pick(2)], values).unwrap();
+    assert!(test.len() > 100);
+    let rmse = |problem: Problem| {
+        let params =
+            Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, decay: 0.02, ..Params::default() };
+        Training::new(problem, params).run(|_| {}).unwrap().model.evaluate(&test, false).unwrap().rmse
+    };
+    let (with, without) = (rmse(coupled), rmse(plain));
+    assert!(with < 0.85 * without, "{with} with the matrices, {without} without");
+}
+
+#[test]
+fn a_deterministic_run_is_bitwise_the_same_for_any_number_of_threads() {
+    let world =
+        generate(&WorldParams { users: 500, businesses: 300, ratings: 30_000, ..WorldParams::default() });
+    let run = |threads: usize, seed: u64, method: Method| {
+        let params = Params {
+            ranks: vec![5, 6, 3],
+            threads,
+            seed,
+            method,
+            deterministic: true,
+            epochs: 4,
+            ..Params::default()
+        };
+        Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
+    };
+    for method in [Method::Fast, Method::Opt] {
+        let one = run(1, 7, method);
+        for threads in [2, 3, 5] {
+            assert_eq!(one, run(threads, 7, method), "{method:?}: 1 and {threads} threads");
+        }
+        assert_ne!(one, run(1, 8, method), "another seed is another model");
+    }
+}
+
+#[test]
+fn threads_and_schemes_reach_the_same_error() {
+    let world = generate(&WorldParams::default());
+    let rmse = |params: Params| {
+        let training = Training::new(world.problem().unwrap(), params).test(world.test.clone());
+        training.run(|_| {}).unwrap().record.summary.test_rmse.unwrap()
+    };
+    let base = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, ..Params::default() };
+    let one = rmse(Params { threads: 1, ..base.clone() });
+    for threads in [2, 4] {
+        for (scheme, deterministic) in
+            [(Scheme::Blocks, false), (Scheme::LockFree, false), (Scheme::Blocks, true)]
+        {
+            let other = rmse(Params { threads, scheme, deterministic, ..base.clone() });
+            assert!((other - one).abs() < 0.02 * one, "{threads} threads {scheme:?}: {other} and not {one}");
+        }
+    }
+}
+
+#[test]
+fn orthogonal_factors_keep_every_prediction() {
+    let world = generate(&WorldParams {
+        users: 300,
+        businesses: 200,
+        months: 6,
+        ratings: 8_000,
+        ..WorldParams::default()
+    });
+    for core in [CoreKind::Full, CoreKind::Diagonal] {
+        // A rank above the six months, too.
+        let params = Params { ranks: vec![8], core, epochs: 5, deterministic: true, ..Params::default() };
+        let fit = |orthogonal: bool| {
+            let params = Params { orthogonal, ..params.clone() };
+            Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
+        };
+        let (plain, model) = (fit(false), fit(true));
+        let (before, after) =
+            (plain.predict(&world.test, false).unwrap(), model.predict(&world.test, false).unwrap());
+        let scale = before.iter().fold(0.0f32, |scale, value| scale.max(value.abs()));
+        for (before, after) in before.iter().zip(&after) {
+            assert!((before - after).abs() <= 1e-5 * scale, "{before} became {after}");
+        }
+        for factor in model.factors() {
+            assert!(factor.rank() <= factor.rows());
+            for i in 0..factor.rank() {
+                for j in 0..factor.rank() {
+                    let dot: f64 = (0..factor.rows())
+                        .map(|row| f64::from(factor.row(row)[i]) * f64::from(factor.row(row)[j]))
+                        .sum();
+                    assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-5, "columns {i} and {j}: {dot}");
+                }
+            }
+        }
+        // y = u v' stays as well.
+        for (number, matrix) in
+            model.coupled().iter().enumerate().filter(|(_, matrix)| matrix.factor.rows() > 0)
+        {
+            let dot = |model: &s3cmtf::Model, row: usize, column: usize| -> f64 {
+                let (u, v) =
+                    (model.factors()[matrix.mode].row(row), model.coupled()[number].factor.row(column));
+                u.iter().zip(v).map(|(&u, &v)| f64::from(u) * f64::from(v)).sum()
+            };
+            for row in 0..20 {
+                let (before, after) = (dot(&plain, row, row % 3), dot(&model, row, row % 3));
+                assert!((before - after).abs() < 1e-5, "{}: {before} became {after}", matrix.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nonnegative_model_has_no_negative_number_and_columns_of_length_one() {
+    let world =
+        generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
+    for (scheme, core) in [
+        (Scheme::Blocks, CoreKind::Full),
+        (Scheme::LockFree, CoreKind::Full),
+        (Scheme::Blocks, CoreKind::Diagonal),
+    ] {
+        let params = Params { ranks: vec![6], nonnegative: true, scheme, core, ..Params::default() };
+        let run =
+            Training::new(world.problem().unwrap(), params).test(world.test.clone()).run(|_| {}).unwrap();
+        let nonnegative = |values: &[f32]| values.iter().all(|&value| value >= 0.0);
+        assert!(nonnegative(run.model.core().values()));
+        assert!(run.model.coupled().iter().all(|matrix| nonnegative(matrix.factor.values())));
+        for factor in run.model.factors() {
+            assert!(nonnegative(factor.values()));
+            for j in 0..factor.rank() {
+                let length: f64 = (0..factor.rows()).map(|row| f64::from(factor.row(row)[j]).powi(2)).sum();
+                assert!(
+                    (length - 1.0).abs() < 1e-4 || length == 0.0,
+                    "column {j} has squared length {length}"
+                );
+            }
+        }
+        // Normalising changed no prediction, and the fit is better than the mean's.
+        let (summary, mean) = (&run.record.summary, run.record.data.mean);
+        let evaluated = run.model.evaluate(&world.test, false).unwrap().rmse;
+        assert!((evaluated - summary.test_rmse.unwrap()).abs() < 1e-4);
+        let squares: f64 = world.test.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
+        assert!(evaluated < 0.95 * (squares / world.test.len() as f64).sqrt(), "RMSE {evaluated}");
+    }
+}
+
+#[test]
+fn l1_makes_exact_zeros_and_l2_none() {
+    let planted = dense_enough();
+    let zeros = |l1: bool| {
+        let run =
+            fit(&planted, Params { ranks: vec![6], l1, lambda_reg: 20.0, epochs: 40, ..Params::default() });
+        let values = run.model.factors().iter().flat_map(|factor| factor.values().to_vec());
+        values.filter(|&value| value == 0.0).count()
+    };
+    assert_eq!(zeros(false), 0);
+    assert!(zeros(true) > 20);
+}
+
+#[test]
+fn a_run_says_why_it_stopped() {
+    let planted = dense_enough();
+    let stop = |params: Params| fit(&planted, params).record.summary;
+    let base = Params { ranks: vec![3], ..Params::default() };
+    let summary = stop(Params { epochs: 3, ..base.clone() });
+    assert_eq!((summary.stop, summary.epochs, summary.best_epoch), (Stop::Epochs, 3, 3));
+    let summary = stop(Params { tolerance: 0.01, epochs: 500, ..base.clone() });
+    assert!(summary.stop == Stop::Tolerance && summary.epochs < 500);
+}
+
+#[test]
+fn patience_keeps_the_best_model() {
+    // Little data and no regulariser: the held-out error turns up soon.
+    let planted = planted(&[60, 50, 10], &[2, 2, 2], false, 3.0, 0.8, 1_500, 2);
+    let params = Params {
+        ranks: vec![8],
+        lambda_reg: 0.0,
+        decay: 0.0,
+        epochs: 500,
+        patience: Some(4),
+        ..Params::default()
+    };
+    let run = fit(&planted, params.clone());
+    let summary = &run.record.summary;
+    assert_eq!(summary.stop, Stop::Patience);
+    assert_eq!(summary.epochs, summary.best_epoch + 4);
+    let best = run.record.history.iter().map(|epoch| epoch.test_rmse.unwrap()).fold(f64::INFINITY, f64::min);
+    assert_eq!(summary.test_rmse, Some(best));
+    assert!((run.model.evaluate(&planted.test, false).unwrap().rmse - best).abs() < 1e-6);
+
+    // With a holdout, that is what is watched, and the test set is only reported.
+    let problem = Problem::builder(planted.train.clone()).build().unwrap();
+    let run = Training::new(problem, params).holdout(0.2).test(planted.test.clone()).run(|_| {}).unwrap();
+    assert_eq!(run.record.summary.stop, Stop::Patience);
+    assert_eq!(run.record.data.entries, 1_200);
+    assert_eq!(run.record.data.test_entries, planted.test.len());
+}
+
+#[test]
+fn a_rate_far_too_large_is_halved_until_the_run_goes_on() {
+    let planted = dense_enough();
+    for method in [Method::Fast, Method::Opt] {
+        let run = fit(
+            &planted,
+            Params { ranks: vec![3], rate: Some(1000.0), method, epochs: 8, ..Params::default() },
+        );
+        let summary = &run.record.summary;
+        assert_eq!((summary.stop, summary.epochs), (Stop::Epochs, 8));
+        assert!(run.record.history[0].rate < 1000.0);
+        assert!(summary.train_rmse.is_finite() && summary.train_rmse < 3.5, "RMSE {}", summary.train_rmse);
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_the_model_so_far() {
+    let planted = dense_enough();
+    let problem = Problem::builder(planted.train.clone()).build().unwrap();
+    let flag = AtomicBool::new(false);
+    let params = Params { ranks: vec![3], epochs: usize::MAX, ..Params::default() };
+    let run = Training::new(problem, params)
+        .interrupt(&flag)
+        .run(|epoch| flag.store(epoch.epoch == 5, Ordering::Relaxed))
+        .unwrap();
+    assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 5));
+    let rmse = run.model.evaluate(&planted.train, false).unwrap().rmse;
+    assert!((rmse - run.record.summary.train_rmse).abs() < 1e-6);
+}
+
+#[test]
+fn a_warm_start_goes_on_where_the_model_was_also_with_new_ids() {
+    let planted = dense_enough();
+    let first = fit(&planted, Params { epochs: 30, ..weak(&[4]) });
+    // Every id of the first mode moves up by one, so that one is new; the model is found by ids, not by rows.
+    let mut ids: Vec<Vec<u32>> = (0..3).map(|mode| planted.train.indices(mode).to_vec()).collect();
+    let mut values = planted.train.values().to_vec();
+    ids[0].push(80);
+    ids[1].push(0);
+    ids[2].push(0);
+    values.push(3.0);
+    let problem = Problem::builder(Entries::new(ids, values).unwrap()).build().unwrap();
+    let params = Params { epochs: 1, rate: Some(1e-6), ..weak(&[4]) };
+    let second =
+        Training::new(problem.clone(), params.clone()).warm_start(first.model.clone()).run(|_| {}).unwrap();
+    let (before, after) = (first.record.summary.train_rmse, second.record.summary.train_rmse);
+    assert!((before - after).abs() < 0.01 * before, "{before} became {after}");
+    let cold = Training::new(problem, params).run(|_| {}).unwrap().record.summary.train_rmse;
+    assert!(after < 0.4 * cold, "{after} from the model, {cold} from scratch");
+}
+
+#[test]
+fn odd_data_neither_diverges_nor_panics() {
+    let mut sets: Vec<(&str, Entries)> = Vec::new();
+    let grid = |value: &dyn Fn(u32) -> f32| {
+        let ids: Vec<u32> = (0..600).collect();
+        let indices = vec![
+            ids.iter().map(|id| id % 30).collect(),
+            ids.iter().map(|id| id * 7 % 20).collect(),
+            ids.iter().map(|id| id / 120).collect(),
+        ];
+        Entries::new(indices, ids.iter().map(|&id| value(id)).collect()).unwrap()
+    };
+    sets.push(("constant", grid(&|_| 4.0)));
+    sets.push(("all zero", grid(&|_| 0.0)));
+    sets.push(("centred", grid(&|id| (id as f32 * 0.7).sin())));
+    sets.push(("negative", grid(&|id| -50.0 + (id as f32 * 0.7).sin())));
+    sets.push(("one to a hundred", grid(&|id| 1.0 + (id * 37 % 100) as f32)));
+    sets.push(("heavy-tailed counts", grid(&|id| if id % 97 == 0 { 50_000.0 } else { (id % 4) as f32 })));
+    sets.push(("tiny", grid(&|id| 1e-20 * (id % 5) as f32)));
+    sets.push(("huge", grid(&|id| 1e15 * (id % 5) as f32)));
+    sets.push(("one entry", Entries::new(vec![vec![3], vec![0], vec![7]], vec![2.5]).unwrap()));
+    for (name, entries) in sets {
+        for params in [Params::default(), Params::paper()] {
+            for (core, nonnegative) in
+                [(CoreKind::Full, false), (CoreKind::Diagonal, false), (CoreKind::Full, true)]
+            {
+                // Rank 12 is above the number of rows of some modes.
+                let params =
+                    Params { ranks: vec![12], core, nonnegative, epochs: 12, threads: 2, ..params.clone() };
+                let problem = Problem::builder(entries.clone()).build().unwrap();
+                let run = Training::new(problem, params).run(|_| {}).unwrap();
+                let rmse = run.record.summary.train_rmse;
+                let size: f64 = entries.values().iter().map(|&value| f64::from(value).powi(2)).sum();
+                let size = (size / entries.len() as f64).sqrt();
+                assert!(rmse.is_finite() && rmse <= 2.0 * size.max(1e-3), "{name}: RMSE {rmse}, size {size}");
+                assert!(
+                    run.model.predict(&entries, false).unwrap().iter().all(|value| value.is_finite()),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
