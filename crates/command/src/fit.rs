@@ -29,7 +29,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         print::note(note);
     }
     if let Some(test) = &test {
-        print::note_unknown(test.name(), count_unknown(&problem, test), test.len());
+        print::note_unknown(test.name(), problem.unknown(test), test.len());
     }
     if !args.quiet && !args.json {
         summary::announce(&problem, &params, test.as_ref().map(Entries::len));
@@ -98,15 +98,4 @@ fn read_problem(args: &FitArgs, init: Option<&Model>) -> anyhow::Result<Problem>
 
 fn mode_names(model: &Model) -> Vec<String> {
     model.modes().iter().map(|mode| mode.name().to_owned()).collect()
-}
-
-/// How many of the entries name an id that the problem has no row for.
-fn count_unknown(problem: &Problem, entries: &Entries) -> usize {
-    let mut unknown = vec![false; entries.len()];
-    for (number, mode) in problem.modes().iter().enumerate() {
-        for (unknown, &id) in unknown.iter_mut().zip(entries.indices(number)) {
-            *unknown |= mode.row(id).is_none();
-        }
-    }
-    unknown.into_iter().filter(|&unknown| unknown).count()
 }

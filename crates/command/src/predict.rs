@@ -13,7 +13,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let (model, _) = files::load(&args.model)?;
     let cells = files::read_coordinates(&args.coords, model.modes().len())?;
     let values = model.predict(&cells, args.clip)?;
-    print::note_unknown(cells.name(), model.unknown(&cells)?, cells.len());
+    print::note_unknown(cells.name(), model.unknown(&cells), cells.len());
     match &args.out {
         Some(path) => files::write_atomically(path, |out| write_values(&values, out))?,
         None => print::out(|out| write_values(&values, out))?,

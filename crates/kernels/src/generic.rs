@@ -243,6 +243,7 @@ pub(crate) unsafe fn spread<V: Vector>(
 /// # Safety
 /// The machine must have `V`'s instructions; ranks must be `shape`'s, equal; `d` and `m` have the padded length.
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
 pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
     shape: &Shape,
     p: &mut Side<'_, R>,

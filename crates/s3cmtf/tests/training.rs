@@ -1,4 +1,5 @@
 //! What training reaches, promises and survives.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod common;
 

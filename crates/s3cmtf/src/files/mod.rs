@@ -1,7 +1,6 @@
 //! The only place that opens files: tables in, models in and out. The formats are in `docs/format.md`.
 
 mod atomic;
-mod fingerprint;
 mod folder;
 mod lines;
 mod model_file;
@@ -10,6 +9,5 @@ mod source;
 mod table;
 
 pub use atomic::write_atomically;
-pub use fingerprint::fingerprint;
 pub use folder::{check_out, load, save};
 pub use table::{line_of, read_coordinates, read_entries, with_line};

@@ -15,7 +15,7 @@ pub use predict::Errors;
 
 use crate::Error;
 use crate::params::CoreKind;
-use crate::problem::{Entries, Kind, Mode, UNKNOWN, grown_limit};
+use crate::problem::{Entries, Kind, Mode, count_unknown, grown_limit};
 
 /// A dense matrix of factor values, one row per row of its mode.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,7 +193,7 @@ impl Model {
             && self.coupled.iter().all(|matrix| finite(matrix.factor.values()))
     }
 
-    /// Puts entries given by ids on the model's rows. An id without a row becomes [`UNKNOWN`], which predictions
+    /// Puts entries given by ids on the model's rows. An id without a row becomes `UNKNOWN`, which predictions
     /// treat as the average entity.
     ///
     /// # Errors
@@ -203,14 +203,8 @@ impl Model {
     }
 
     /// How many of the given entries name an id that the model has no row for.
-    ///
-    /// # Errors
-    /// If the entries have another number of modes, or an id lies far beyond its mode.
-    pub fn unknown(&self, entries: &Entries) -> Result<usize, Error> {
-        let located = self.locate(entries)?;
-        let unknown =
-            |place: &usize| (0..located.order()).any(|mode| located.indices(mode)[*place] == UNKNOWN);
-        Ok((0..located.len()).filter(unknown).count())
+    pub fn unknown(&self, entries: &Entries) -> usize {
+        count_unknown(&self.modes, entries)
     }
 }
 

@@ -85,8 +85,7 @@ impl Model {
             return Err(Error::Problem(format!("{}: there is no entry to compare with", entries.name())));
         }
         let located = self.locate(entries)?;
-        let known = |place: usize| (0..located.order()).all(|mode| located.indices(mode)[place] != UNKNOWN);
-        let unknown = (0..located.len()).filter(|&place| !known(place)).count();
+        let unknown = self.unknown(entries);
         let prepared = Prepared::new(self, located);
         let range = clip.then_some(self.range);
         let values = &prepared.chunks.values;

@@ -3,6 +3,7 @@
 mod coupled;
 mod duplicates;
 mod entries;
+mod fingerprint;
 mod mode;
 mod rows;
 mod split;
@@ -13,6 +14,7 @@ pub(crate) use entries::UNKNOWN;
 pub use mode::Mode;
 
 use crate::Error;
+pub(crate) use rows::count_unknown;
 use rows::present_rows;
 
 /// A sparse tensor and the matrices coupled to its modes.
@@ -62,6 +64,11 @@ impl Problem {
     /// What was changed or looked odd while the problem was built: merged duplicates, grown modes.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// How many of the given entries, by ids, name an id that the problem has no row for.
+    pub fn unknown(&self, entries: &Entries) -> usize {
+        count_unknown(&self.modes, entries)
     }
 
     /// How many tensor entries each row of a mode has.

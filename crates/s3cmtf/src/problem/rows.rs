@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::entries::UNKNOWN;
+use super::entries::{Entries, UNKNOWN};
 use super::mode::Mode;
 
 /// Up to this many ids a table with one number per id is affordable and beats a search.
@@ -23,6 +23,14 @@ pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
         ids
     };
     Mode::with_present(name, size, present).expect("sorted, distinct and below the size by construction")
+}
+
+/// How many entries, given by ids, name one that has no row.
+pub(crate) fn count_unknown(modes: &[Mode], entries: &Entries) -> usize {
+    let known = |place: usize| {
+        modes.iter().enumerate().all(|(mode, m)| m.row(entries.indices(mode)[place]).is_some())
+    };
+    (0..entries.len()).into_par_iter().filter(|&place| !known(place)).count()
 }
 
 impl Mode {

@@ -137,9 +137,9 @@ impl Engine {
         let mut row_blocks = rows.split(&mut self.state.factors[cells.mode], rank);
         let mut column_blocks = columns.split(&mut self.state.columns[cells.matrix], rank);
         let mut work = Vec::new();
-        for block in 0..blocks {
+        for (block, mine) in row_blocks.iter_mut().enumerate() {
             let other = (block + shift) % blocks;
-            let mine = row_blocks[block].take().unwrap_or_default();
+            let mine = mine.take().unwrap_or_default();
             let its = column_blocks[other].take().unwrap_or_default();
             work.push((shift * blocks + block, (mine, rows.bounds[block]), (its, columns.bounds[other])));
         }

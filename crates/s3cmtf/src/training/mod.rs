@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::Error;
-use crate::files::fingerprint;
 use crate::model::{Model, locate};
 use crate::params::Params;
 use crate::problem::{Entries, Problem};
@@ -135,7 +134,7 @@ impl<'a> Training<'a> {
             entries: problem.entries().len(),
             test_entries: test.as_ref().or(held_out.as_ref()).map_or(0, Entries::len),
             mean: problem.entries().mean(),
-            fingerprint: fingerprint(&problem),
+            fingerprint: problem.fingerprint(),
         };
         let size = problem.entries().values().iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
         let size = (size / problem.entries().len() as f64).sqrt();

@@ -3,28 +3,30 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::{Entries, Mode, Problem};
+use super::{Entries, Kind, Mode, Problem};
 
-/// 16 hexadecimal digits that are the same for the same problem, whatever the order of its entries was.
-pub fn fingerprint(problem: &Problem) -> String {
-    let mut hash = Xxh3::new();
-    for mode in problem.modes() {
-        add_text(&mut hash, mode.name());
-        hash.update(&mode.size().to_le_bytes());
+impl Problem {
+    /// 16 hexadecimal digits that are the same for the same problem, whatever the order of its entries was.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Xxh3::new();
+        for mode in self.modes() {
+            add_text(&mut hash, mode.name());
+            hash.update(&mode.size().to_le_bytes());
+        }
+        let modes: Vec<&Mode> = self.modes().iter().collect();
+        add_entries(&mut hash, &modes, self.entries());
+        for matrix in self.coupled() {
+            add_text(&mut hash, matrix.name());
+            hash.update(&(matrix.mode() as u64).to_le_bytes());
+            add_text(&mut hash, matrix.kind().name());
+            // No bits of a weight are all ones: that is not a number, which a weight cannot be.
+            hash.update(&matrix.weight().map_or(u32::MAX, f32::to_bits).to_le_bytes());
+            let rows = &self.modes()[matrix.mode()];
+            let columns = if matrix.kind() == Kind::Graph { rows } else { matrix.columns() };
+            add_entries(&mut hash, &[rows, columns], matrix.entries());
+        }
+        format!("{:016x}", hash.digest())
     }
-    let modes: Vec<&Mode> = problem.modes().iter().collect();
-    add_entries(&mut hash, &modes, problem.entries());
-    for matrix in problem.coupled() {
-        add_text(&mut hash, matrix.name());
-        hash.update(&(matrix.mode() as u64).to_le_bytes());
-        add_text(&mut hash, matrix.kind().name());
-        // No bits of a weight are all ones: that is not a number, which a weight cannot be.
-        hash.update(&matrix.weight().map_or(u32::MAX, f32::to_bits).to_le_bytes());
-        let rows = &problem.modes()[matrix.mode()];
-        let columns = if matrix.kind() == crate::Kind::Graph { rows } else { matrix.columns() };
-        add_entries(&mut hash, &[rows, columns], matrix.entries());
-    }
-    format!("{:016x}", hash.digest())
 }
 
 /// With its length, so that `ab` `c` and `a` `bc` differ.
@@ -54,7 +56,7 @@ fn add_entries(hash: &mut Xxh3, modes: &[&Mode], entries: &Entries) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Coupled, Kind};
+    use crate::Coupled;
 
     fn entries(cells: &[(u32, u32, f32)]) -> Entries {
         let column = |pick: fn(&(u32, u32, f32)) -> u32| cells.iter().map(pick).collect();
@@ -63,7 +65,7 @@ mod tests {
 
     fn of(cells: &[(u32, u32, f32)], edges: &[(u32, u32, f32)], weight: f32) -> String {
         let coupled = Coupled::new(0, Kind::Graph, entries(edges)).unwrap().weighted(weight);
-        fingerprint(&Problem::builder(entries(cells)).sizes(vec![9, 9]).couple(coupled).build().unwrap())
+        Problem::builder(entries(cells)).sizes(vec![9, 9]).couple(coupled).build().unwrap().fingerprint()
     }
 
     #[test]
