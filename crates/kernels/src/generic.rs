@@ -8,7 +8,7 @@ use crate::rows::Rows;
 use crate::vector::Vector;
 use crate::{Shape, Side, Step, Sums};
 
-/// `T = sum_o w[o] G[o]`, and its transpose.
+/// `T = sum_o w[o] G[o]`.
 ///
 /// # Safety
 /// The machine must have `V`'s instructions; `core` must be `weights.len()` slices; `buffers` must be `shape`'s.
@@ -45,7 +45,11 @@ pub(crate) unsafe fn combine<V: Vector>(shape: &Shape, core: &[f32], weights: &[
             at += V::LANES;
         }
     }
-    let tt = buffers.tt.as_mut_slice();
+}
+
+/// Puts the transpose of `T` beside it.
+fn transpose(shape: &Shape, buffers: &mut Buffers) {
+    let (t, tt) = (buffers.t.as_slice(), buffers.tt.as_mut_slice());
     for (p, row) in t.chunks_exact(shape.q_pad).take(shape.p).enumerate() {
         for (q, &value) in row[..shape.q].iter().enumerate() {
             tt[q * shape.p_pad + p] = value;
@@ -108,6 +112,11 @@ fn start_of<R: Rows>(side: &Side<'_, R>, entry: usize) -> (usize, f32) {
     (start, reg)
 }
 
+/// From this many entries on, the transpose of `T` is worth its making.
+const TRANSPOSE_FROM: usize = 4;
+/// Rows are brought near this many entries before they are needed.
+const AHEAD: usize = 8;
+
 /// One step on both rows of each entry; `M = sum e a b'`.
 ///
 /// # Safety
@@ -121,7 +130,117 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
     step: Step,
     buffers: &mut Buffers,
 ) -> Sums {
-    let (mut squared_error, mut squared_prediction) = (0.0f64, 0.0f64);
+    let one_vector = shape.p_pad == V::LANES && shape.q_pad == V::LANES && shape.p_pad4() == shape.q_pad4();
+    if values.len() >= TRANSPOSE_FROM {
+        transpose(shape, buffers);
+    }
+    // SAFETY: as the caller vouches; the transpose is there from TRANSPOSE_FROM entries on, and `one_vector` says
+    // that a row is one vector and that its fours are as many as the constant says.
+    let sums = unsafe {
+        match shape.p_pad4() {
+            _ if values.len() < TRANSPOSE_FROM => by_parts::<V, R, false>(shape, p, q, values, step, buffers),
+            4 if one_vector => in_registers::<V, R, 4>(shape, p, q, values, step, buffers),
+            8 if one_vector => in_registers::<V, R, 8>(shape, p, q, values, step, buffers),
+            // 32 registers have no room for more than twice twelve and the sums.
+            12 if one_vector => in_registers::<V, R, 12>(shape, p, q, values, step, buffers),
+            _ => by_parts::<V, R, true>(shape, p, q, values, step, buffers),
+        }
+    };
+    // SAFETY: as the caller vouches.
+    unsafe { outer_products::<V>(shape, values.len(), buffers) };
+    sums
+}
+
+/// The entries of a chunk where a row is one vector: `T` and its transpose, `N` rows each, stay in registers.
+///
+/// # Safety
+/// As for [`bilinear`], with the transpose made, both ranks at most `V::LANES`, and `N` both of them in fours.
+#[inline(always)]
+unsafe fn in_registers<V: Vector, R: Rows, const N: usize>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    buffers: &mut Buffers,
+) -> Sums {
+    let mut sums = Sums::default();
+    // SAFETY: `start_of` keeps rows inside their slices; entry `k`'s vectors stand at `k * LANES` of the buffers.
+    unsafe {
+        let (t, tt) = (buffers.t.as_slice().as_ptr(), buffers.tt.as_slice().as_ptr());
+        let t: [V; N] = std::array::from_fn(|row| V::load(t.add(row * V::LANES)));
+        let tt: [V; N] = std::array::from_fn(|row| V::load(tt.add(row * V::LANES)));
+        let (mut squares_p, mut squares_q) = (V::splat(0.0), V::splat(0.0));
+        let (all_a, all_b) = (buffers.a.as_mut_slice().as_mut_ptr(), buffers.b.as_mut_slice().as_mut_ptr());
+        for (entry, &value) in values.iter().enumerate() {
+            look_ahead(p, entry);
+            look_ahead(q, entry);
+            let (start_p, reg_p) = start_of(p, entry);
+            let (start_q, reg_q) = start_of(q, entry);
+            let (to_a, to_b) = (all_a.add(entry * V::LANES), all_b.add(entry * V::LANES));
+            let a: V = p.rows.load_vector(start_p, shape.p);
+            let b: V = q.rows.load_vector(start_q, shape.q);
+            a.store(to_a);
+            b.store(to_b);
+            let c1 = weighted(&t, to_a);
+            let c0 = weighted(&tt, to_b);
+            let error = note_error(&mut sums, value, c1.mul(b).sum());
+            let scale = V::splat(step.rate * error);
+            squares_p = a.mul_add(a, squares_p);
+            squares_q = b.mul_add(b, squares_q);
+            p.rows.store_vector(start_p, shape.p, stepped(a, c0, scale, reg_p, step));
+            q.rows.store_vector(start_q, shape.q, stepped(b, c1, scale, reg_q, step));
+            a.mul(V::splat(error)).store(to_a);
+        }
+        Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
+    }
+}
+
+/// The sum of `N` vectors, each times one of the numbers at `x`.
+///
+/// # Safety
+/// `N` numbers must be readable at `x`.
+#[inline(always)]
+unsafe fn weighted<V: Vector, const N: usize>(vectors: &[V; N], x: *const f32) -> V {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut sums = [V::splat(0.0); 4];
+        for (j, vector) in vectors.iter().enumerate() {
+            sums[j % 4] = vector.mul_add(V::splat(*x.add(j)), sums[j % 4]);
+        }
+        sums[0].add(sums[1]).add(sums[2].add(sums[3]))
+    }
+}
+
+#[inline(always)]
+fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
+    let error = value - prediction;
+    sums.squared_error += f64::from(error) * f64::from(error);
+    sums.squared_prediction += f64::from(prediction) * f64::from(prediction);
+    error
+}
+
+#[inline(always)]
+fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
+    if let Some(&index) = side.indices.get(entry + AHEAD) {
+        side.rows.prefetch(index.wrapping_sub(side.base) as usize * side.rank, side.rank);
+    }
+}
+
+/// The entries of a chunk for any ranks, vector by vector of a row.
+///
+/// # Safety
+/// As for [`bilinear`], with the transpose made where `TRANSPOSED`.
+#[inline(always)]
+unsafe fn by_parts<V: Vector, R: Rows, const TRANSPOSED: bool>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    buffers: &mut Buffers,
+) -> Sums {
+    let mut sums = Sums::default();
     // SAFETY: `start_of` keeps rows inside their slices; every other pointer stays in a buffer whose length is
     // that of `shape`, and moves by whole vectors within the padded lengths.
     unsafe {
@@ -129,11 +248,13 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
         let mut squares_q = V::splat(0.0);
         let (t, tt) = (buffers.t.as_slice().as_ptr(), buffers.tt.as_slice().as_ptr());
         let (c0, c1) = (buffers.c0.as_mut_slice().as_mut_ptr(), buffers.c1.as_mut_slice().as_mut_ptr());
+        let (all_a, all_b) = (buffers.a.as_mut_slice().as_mut_ptr(), buffers.b.as_mut_slice().as_mut_ptr());
         for (entry, &value) in values.iter().enumerate() {
+            look_ahead(p, entry);
+            look_ahead(q, entry);
             let (start_p, reg_p) = start_of(p, entry);
             let (start_q, reg_q) = start_of(q, entry);
-            let a = buffers.a.as_mut_slice().as_mut_ptr().add(entry * shape.p_pad);
-            let b = buffers.b.as_mut_slice().as_mut_ptr().add(entry * shape.q_pad);
+            let (a, b) = (all_a.add(entry * shape.p_pad), all_b.add(entry * shape.q_pad));
             p.rows.load::<V>(start_p, shape.p, a);
             q.rows.load::<V>(start_q, shape.q, b);
 
@@ -143,13 +264,20 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
                 dot = sum.mul_add(V::load(b.add(at)), dot);
                 sum.store(c1.add(at));
             }
-            for at in (0..shape.p_pad).step_by(V::LANES) {
-                weighted_rows::<V>(b, shape.q_pad4(), tt.add(at), shape.p_pad).store(c0.add(at));
+            if TRANSPOSED {
+                for at in (0..shape.p_pad).step_by(V::LANES) {
+                    weighted_rows::<V>(b, shape.q_pad4(), tt.add(at), shape.p_pad).store(c0.add(at));
+                }
+            } else {
+                for row in 0..shape.p {
+                    let mut product = V::splat(0.0);
+                    for at in (0..shape.q_pad).step_by(V::LANES) {
+                        product = V::load(t.add(row * shape.q_pad + at)).mul_add(V::load(b.add(at)), product);
+                    }
+                    *c0.add(row) = product.sum();
+                }
             }
-            let prediction = dot.sum();
-            let error = value - prediction;
-            squared_error += f64::from(error) * f64::from(error);
-            squared_prediction += f64::from(prediction) * f64::from(prediction);
+            let error = note_error(&mut sums, value, dot.sum());
 
             let scale = V::splat(step.rate * error);
             for at in (0..shape.p_pad).step_by(V::LANES) {
@@ -166,8 +294,7 @@ pub(crate) unsafe fn bilinear<V: Vector, R: Rows>(
             p.rows.store::<V>(start_p, shape.p, c0);
             q.rows.store::<V>(start_q, shape.q, c1);
         }
-        outer_products::<V>(shape, values.len(), buffers);
-        Sums { squared_error, squared_prediction, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+        Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
     }
 }
 
@@ -256,7 +383,7 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
 ) -> Sums {
     debug_assert!(d.len() == shape.q_pad && m.len() == shape.q_pad);
     m.fill(0.0);
-    let (mut squared_error, mut squared_prediction) = (0.0f64, 0.0f64);
+    let mut sums = Sums::default();
     // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
     unsafe {
         let mut squares_p = V::splat(0.0);
@@ -272,10 +399,7 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
             for at in (0..shape.q_pad).step_by(V::LANES) {
                 dot = V::load(a.add(at)).mul(V::load(b.add(at))).mul_add(V::load(d.add(at)), dot);
             }
-            let prediction = dot.sum();
-            let error = value - prediction;
-            squared_error += f64::from(error) * f64::from(error);
-            squared_prediction += f64::from(prediction) * f64::from(prediction);
+            let error = note_error(&mut sums, value, dot.sum());
             let scale = V::splat(step.rate * error);
             for at in (0..shape.q_pad).step_by(V::LANES) {
                 let (old_a, old_b, d) = (V::load(a.add(at)), V::load(b.add(at)), V::load(d.add(at)));
@@ -288,7 +412,7 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
             p.rows.store::<V>(start_p, shape.p, a);
             q.rows.store::<V>(start_q, shape.q, b);
         }
-        Sums { squared_error, squared_prediction, squares_p: squares_p.sum(), squares_q: squares_q.sum() }
+        Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
     }
 }
 

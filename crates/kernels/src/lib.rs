@@ -162,6 +162,8 @@ impl Kernels {
     pub fn new(level: Level, p: usize, q: usize) -> Self {
         assert!(Level::available().contains(&level), "this machine cannot run {}", level.name());
         assert!(p > 0 && q > 0, "ranks {p} and {q}");
+        // Half a vector of sixteen is a whole vector of eight, and cheaper.
+        let level = if level == Level::Avx512 && p.max(q) <= 8 { Level::Avx2 } else { level };
         let lanes = level.lanes();
         let shape = Shape { p, q, p_pad: p.next_multiple_of(lanes), q_pad: q.next_multiple_of(lanes) };
         Kernels { level, shape }
@@ -193,7 +195,7 @@ impl Kernels {
         Buffers::new(&self.shape)
     }
 
-    /// Puts `T = sum_o w[o] G[o]`, and its transpose, into `buffers`.
+    /// Puts `T = sum_o w[o] G[o]` into `buffers`.
     ///
     /// # Panics
     /// If `core` is not one slice per weight, or `buffers` are another shape's.

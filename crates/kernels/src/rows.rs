@@ -4,8 +4,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::vector::Vector;
 
+/// No vector has more.
+const MOST_LANES: usize = 16;
+
 /// Rows that a kernel may change. Sealed: the kernels rely on what the two implementations promise.
-pub trait Rows: sealed::Sealed {}
+pub trait Rows: sealed::Sealed {
+    /// Asks for `count` numbers from `start` on to be brought near; a place outside is no harm.
+    #[inline(always)]
+    fn prefetch(&self, start: usize, count: usize) {
+        let from = self.address();
+        crate::arch::prefetch(from.wrapping_add(start));
+        crate::arch::prefetch(from.wrapping_add(start + count - 1));
+    }
+}
 
 pub(crate) mod sealed {
     use super::Vector;
@@ -14,6 +25,21 @@ pub(crate) mod sealed {
     pub trait Sealed {
         /// How many numbers there are.
         fn len(&self) -> usize;
+
+        /// Where the first one is.
+        fn address(&self) -> *const f32;
+
+        /// The `count <= LANES` numbers from `start` on, zeros after them.
+        ///
+        /// # Safety
+        /// `start + count <= len`; the machine must have the vector's instructions.
+        unsafe fn load_vector<V: Vector>(&self, start: usize, count: usize) -> V;
+
+        /// Writes the first `count <= LANES` numbers from `start` on.
+        ///
+        /// # Safety
+        /// As for `load_vector`.
+        unsafe fn store_vector<V: Vector>(&mut self, start: usize, count: usize, vector: V);
 
         /// Copies `count` numbers from `start` on to `to`, and zeros up to the next whole vector.
         ///
@@ -36,6 +62,29 @@ impl sealed::Sealed for &mut [f32] {
     #[inline(always)]
     fn len(&self) -> usize {
         <[f32]>::len(self)
+    }
+
+    #[inline(always)]
+    fn address(&self) -> *const f32 {
+        self.as_ptr()
+    }
+
+    #[inline(always)]
+    unsafe fn load_vector<V: Vector>(&self, start: usize, count: usize) -> V {
+        // SAFETY: the caller keeps `start + count` within the slice.
+        unsafe {
+            let from = self.as_ptr().add(start);
+            if count == V::LANES { V::load(from) } else { V::load_part(from, count) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_vector<V: Vector>(&mut self, start: usize, count: usize, vector: V) {
+        // SAFETY: the caller keeps `start + count` within the slice, which is exclusively ours.
+        unsafe {
+            let to = self.as_mut_ptr().add(start);
+            if count == V::LANES { vector.store(to) } else { vector.store_part(to, count) }
+        }
     }
 
     #[inline(always)]
@@ -137,6 +186,31 @@ impl sealed::Sealed for SharedRows<'_> {
     #[inline(always)]
     fn len(&self) -> usize {
         self.numbers.len()
+    }
+
+    #[inline(always)]
+    fn address(&self) -> *const f32 {
+        self.numbers.as_ptr().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn load_vector<V: Vector>(&self, start: usize, count: usize) -> V {
+        let mut row = [0.0f32; MOST_LANES];
+        let numbers = &self.numbers[start..start + count];
+        row.iter_mut()
+            .zip(numbers)
+            .for_each(|(to, number)| *to = f32::from_bits(number.load(Ordering::Relaxed)));
+        // SAFETY: no vector has more lanes than `row` has numbers.
+        unsafe { V::load(row.as_ptr()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_vector<V: Vector>(&mut self, start: usize, count: usize, vector: V) {
+        let mut row = [0.0f32; MOST_LANES];
+        // SAFETY: no vector has more lanes than `row` has numbers.
+        unsafe { vector.store(row.as_mut_ptr()) };
+        let numbers = &self.numbers[start..start + count];
+        row.iter().zip(numbers).for_each(|(value, number)| number.store(value.to_bits(), Ordering::Relaxed));
     }
 
     #[inline(always)]

@@ -8,6 +8,9 @@ use super::{ModeRows, TensorStep, Worker, stepped};
 use crate::model::{Chunks, Contraction, Scratch};
 use crate::params::CoreKind;
 
+/// Rows are brought near this many entries before they are needed.
+const AHEAD: usize = 12;
+
 /// Steps chunk by chunk: inner rows with every entry, outer rows and core once per chunk.
 pub(super) struct Fast {
     contraction: Contraction,
@@ -65,6 +68,9 @@ impl Fast {
                     *gradient = -others.fold(self.m[j] * core[j], |product, (_, row)| product * row[j]);
                 }
             }
+            CoreKind::Full if outer.len() == 1 => {
+                gradient.iter_mut().zip(&self.h).for_each(|(gradient, h)| *gradient = -h);
+            }
             CoreKind::Full => {
                 for (place, &h) in self.h.iter().enumerate() {
                     let (mut rest, mut product, mut mine) = (place, h, 0);
@@ -104,9 +110,19 @@ impl Worker for Fast {
     ) {
         let inner = self.contraction.inner;
         let ranks = inner.map(|mode| self.contraction.ranks[mode]);
+        let end = set.starts[chunks.end] as usize;
+        let mut near = set.starts[chunks.start] as usize;
         for chunk in chunks {
             let entries = set.entries(chunk);
             let first = entries.start;
+            // The kernel looks ahead within a chunk; here the first rows of the chunks to come are brought near.
+            near = near.max(entries.end);
+            while near < (entries.end + AHEAD).min(end) {
+                for (mode, rows) in rows.iter().enumerate() {
+                    rows.prefetch(set.indices[mode][near], self.contraction.ranks[mode]);
+                }
+                near += 1;
+            }
             for (row, &mode) in self.scratch.outer.iter_mut().zip(&self.contraction.outer) {
                 rows[mode].load(set.indices[mode][first], row);
             }
@@ -187,9 +203,10 @@ impl Fast {
             let curvature = if length > 0.0 { sums.squared_prediction / length } else { 0.0 };
             let row_step = boosted(step.row_boost(mode, index), curvature);
             let reg = step.reg[mode][index as usize] * count;
-            let new: Vec<f32> =
-                row.iter().zip(&self.gradient).map(|(&u, &g)| stepped(u, g, reg, row_step)).collect();
-            rows[mode].store(index, &new);
+            for (new, &old) in self.gradient.iter_mut().zip(row) {
+                *new = stepped(old, *new, reg, row_step);
+            }
+            rows[mode].store(index, &self.gradient);
         }
         if self.contraction.kind == CoreKind::Diagonal {
             let terms = core.iter_mut().zip(&self.m).zip(&self.scratch.weights);

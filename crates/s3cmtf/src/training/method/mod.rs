@@ -7,7 +7,7 @@ mod per_entry;
 
 use std::ops::Range;
 
-use s3cmtf_kernels::{SharedRows, Step};
+use s3cmtf_kernels::{Rows, SharedRows, Step};
 
 use crate::model::{Chunks, Contraction, Core};
 use crate::params::Method;
@@ -36,6 +36,14 @@ impl ModeRows<'_> {
                 let start = index as usize * row.len();
                 row.iter_mut().enumerate().for_each(|(j, value)| *value = rows.get(start + j));
             }
+        }
+    }
+
+    /// Asks for a row to be brought near.
+    pub(crate) fn prefetch(&self, index: u32, rank: usize) {
+        match self {
+            ModeRows::Owned { rows, base } => rows.prefetch(index.wrapping_sub(*base) as usize * rank, rank),
+            ModeRows::Shared(rows) => rows.prefetch(index as usize * rank, rank),
         }
     }
 
