@@ -9,6 +9,7 @@ pub mod files;
 mod model;
 mod params;
 mod problem;
+pub mod synthetic;
 mod training;
 pub mod world;
 
