@@ -10,7 +10,7 @@
 //!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
-//! One algorithm ([`generic`]) is written over a vector type ([`vector::Vector`]); `arch` has a thin shell of it per
+//! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
 
 mod arch;

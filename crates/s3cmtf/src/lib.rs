@@ -18,3 +18,8 @@ pub use model::{Core, CoupledFactor, Errors, Factor, Model};
 pub use params::{CoreKind, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
 pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
 pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -46,10 +46,10 @@ pub(crate) struct FitArgs {
     /// Which entries of the core may differ from zero [default: full]
     #[arg(long, value_name = "KIND", help_heading = "Model")]
     core: Option<CoreChoice>,
-    /// The weight of the regulariser, 0 or more [default: 0.1]
+    /// The weight of the regulariser, 0 or more [default: 5; paper: 0.1]
     #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_reg: Option<f32>,
-    /// The weight of each coupled matrix without one of its own, 0 or more [default: 1; paper: 10]
+    /// The weight of each coupled matrix without one of its own, 0 or more [default: 10]
     #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_couple: Option<f32>,
     /// Regularise absolute values rather than squares
@@ -65,13 +65,13 @@ pub(crate) struct FitArgs {
     /// The settings that explicit flags override
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Training")]
     preset: Preset,
-    /// The most passes over the data, 1 or more [default: 30]
+    /// The most passes over the data, 1 or more [default: 50]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
     /// The first step size, above 0 [default: fitted to the data; paper: 0.001]
     #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     rate: Option<f32>,
-    /// The decay mu of the step size, rate / (1 + mu epoch), 0 or more [default: 0.1]
+    /// The decay mu of the step size, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
     #[arg(long, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
     decay: Option<f32>,
     /// Stop when the training RMSE changes by less than this share of itself; 0 never does [default: 0]

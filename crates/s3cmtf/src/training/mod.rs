@@ -60,7 +60,7 @@ impl<'a> Training<'a> {
         self
     }
 
-    /// Starts from a model in place of random numbers; ids that it does not know start as usual.
+    /// Starts from a model in place of random numbers; ids that it does not know start as its average row.
     #[must_use]
     pub fn warm_start(mut self, model: Model) -> Self {
         self.warm_start = Some(model);
