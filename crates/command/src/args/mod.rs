@@ -124,4 +124,27 @@ mod tests {
     fn the_definition_of_the_flags_is_sound() {
         super::Args::command().debug_assert();
     }
+
+    #[test]
+    fn the_help_tells_the_defaults_that_are() {
+        let defaults = s3cmtf::Params::default();
+        let command = super::Args::command();
+        let fit = command.find_subcommand("fit").unwrap();
+        let numbers = [
+            ("rank", defaults.ranks[0] as f64),
+            ("epochs", defaults.epochs as f64),
+            ("decay", f64::from(defaults.decay)),
+            ("lambda-reg", f64::from(defaults.lambda_reg)),
+            ("lambda-couple", f64::from(defaults.lambda_couple)),
+            ("tolerance", defaults.tolerance),
+            ("threads", defaults.threads as f64),
+            ("seed", defaults.seed as f64),
+        ];
+        for (flag, expected) in numbers {
+            let argument = fit.get_arguments().find(|argument| argument.get_long() == Some(flag)).unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            let told = help.split("[default: ").nth(1).unwrap().split([';', ']']).next().unwrap();
+            assert!((told.parse::<f64>().unwrap() - expected).abs() < 1e-6, "--{flag}: {help}");
+        }
+    }
 }

@@ -95,6 +95,7 @@ fn mean_start(
         CoreKind::Diagonal => {
             let unit = scale.spread / base.powi(order as i32 - 1);
             let first = scale.mean / base.powi(order as i32);
+            let first = if nonnegative { first.max(0.0) } else { first };
             Core::Diagonal((0..ranks[0]).map(|j| if j == 0 { first as f32 } else { unit as f32 }).collect())
         }
         CoreKind::Full => {
