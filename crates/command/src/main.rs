@@ -9,6 +9,7 @@ mod demo;
 mod evaluate;
 mod failure;
 mod fit;
+mod generate;
 mod interrupt;
 mod predict;
 mod print;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => predict::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
+        Verb::Generate(args) => generate::run(&args),
     };
     outcome.unwrap_or_else(failure::report)
 }

@@ -83,6 +83,13 @@ fn bar(epochs: usize) -> ProgressBar {
     bar
 }
 
+/// A bar over things that are counted; hidden where nobody is at a terminal.
+pub(crate) fn count_bar(len: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{human_pos}/{human_len} {wide_bar} {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(len as u64).with_style(style)
+}
+
 /// An epoch in a line.
 fn numbers(epoch: &Epoch) -> String {
     let test = epoch.test_rmse.map_or(String::new(), |rmse| format!(" test {}", short(rmse)));

@@ -224,6 +224,7 @@ fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
 fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
     if let Some(&index) = side.indices.get(entry + AHEAD) {
         side.rows.prefetch(index.wrapping_sub(side.base) as usize * side.rank, side.rank);
+        crate::arch::prefetch(side.reg.as_ptr().wrapping_add(index as usize));
     }
 }
 
@@ -320,6 +321,139 @@ unsafe fn outer_products<V: Vector>(shape: &Shape, entries: usize, buffers: &mut
                 for (part, sum) in sums.iter().enumerate() {
                     sum.store(m.add((p + part) * shape.q_pad + at));
                 }
+            }
+        }
+    }
+}
+
+/// One entry by itself, where a row is one vector: one pass over the core finds everything, and the rows step.
+///
+/// With `v[o] = a' G[o]`: `x~ = sum_o w[o] v[o] b`, `h[o] = e v[o] b`, `T' a = sum_o w[o] v[o]`, and `T b` from `T`,
+/// which the same pass adds up. Leaves `a` and `b` as they were in the buffers.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `core` must be `weights.len()` slices and `h` as many numbers; ranks and
+/// buffers must be `shape`'s, each rank at most `V::LANES`, and `N` the first one in fours; there is one entry.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+unsafe fn lone_in_registers<V: Vector, R: Rows, const N: usize>(
+    shape: &Shape,
+    core: &[f32],
+    weights: &[f32],
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    value: f32,
+    step: Step,
+    buffers: &mut Buffers,
+    h: &mut [f32],
+) -> Sums {
+    let len = shape.slice();
+    debug_assert!(len == N * V::LANES && core.len() == weights.len() * len && h.len() == weights.len());
+    let mut sums = Sums::default();
+    // SAFETY: `start_of` keeps rows inside their slices; slice `o` of the core has `N` vectors from `o * len` on.
+    unsafe {
+        let (start_p, reg_p) = start_of(p, 0);
+        let (start_q, reg_q) = start_of(q, 0);
+        let a: V = p.rows.load_vector(start_p, shape.p);
+        let b: V = q.rows.load_vector(start_q, shape.q);
+        let to_a = buffers.a.as_mut_slice().as_mut_ptr();
+        a.store(to_a);
+        b.store(buffers.b.as_mut_slice().as_mut_ptr());
+        let each_a: [V; N] = std::array::from_fn(|row| V::splat(*to_a.add(row)));
+        let mut t = [V::splat(0.0); N];
+        let mut c1 = V::splat(0.0);
+        let mut prediction = 0.0f32;
+        for (o, (&weight, h)) in weights.iter().zip(h.iter_mut()).enumerate() {
+            let slice = core.as_ptr().add(o * len);
+            let weighed = V::splat(weight);
+            let mut v = [V::splat(0.0); 2];
+            for (row, t) in t.iter_mut().enumerate() {
+                let g = V::load(slice.add(row * V::LANES));
+                *t = g.mul_add(weighed, *t);
+                v[row % 2] = g.mul_add(each_a[row], v[row % 2]);
+            }
+            let v = v[0].add(v[1]);
+            c1 = v.mul_add(weighed, c1);
+            *h = v.mul(b).sum();
+            prediction += weight * *h;
+        }
+        let error = note_error(&mut sums, value, prediction);
+        h.iter_mut().for_each(|h| *h *= error);
+        let c0 = buffers.c0.as_mut_slice().as_mut_ptr();
+        for (row, t) in t.iter().enumerate() {
+            *c0.add(row) = t.mul(b).sum();
+        }
+        let scale = V::splat(step.rate * error);
+        p.rows.store_vector(start_p, shape.p, stepped(a, V::load(c0), scale, reg_p, step));
+        q.rows.store_vector(start_q, shape.q, stepped(b, c1, scale, reg_q, step));
+        *buffers.c1.as_mut_slice().as_mut_ptr() = error;
+        Sums { squares_p: a.mul(a).sum(), squares_q: b.mul(b).sum(), ..sums }
+    }
+}
+
+/// One entry by itself: both rows step, `h[o] = e a' G[o] b`; the core is left for [`spread_lone`].
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `core` must be `weights.len()` slices and `h` as many numbers; ranks and
+/// buffers must be `shape`'s; each rank must be at most `V::LANES`; there must be one entry.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+pub(crate) unsafe fn lone<V: Vector, R: Rows>(
+    shape: &Shape,
+    core: &[f32],
+    weights: &[f32],
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    value: f32,
+    step: Step,
+    buffers: &mut Buffers,
+    h: &mut [f32],
+) -> Sums {
+    // SAFETY: as the caller vouches; the constant is the first rank in fours.
+    unsafe {
+        match shape.p_pad4() {
+            4 => lone_in_registers::<V, R, 4>(shape, core, weights, p, q, value, step, buffers, h),
+            8 => lone_in_registers::<V, R, 8>(shape, core, weights, p, q, value, step, buffers, h),
+            12 => lone_in_registers::<V, R, 12>(shape, core, weights, p, q, value, step, buffers, h),
+            _ => lone_in_registers::<V, R, 16>(shape, core, weights, p, q, value, step, buffers, h),
+        }
+    }
+}
+
+/// The core's step after [`lone`]: `G[o] += rate e w[o] a b'`, less its regulariser.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `core` must be `weights.len()` slices; buffers must be `shape`'s; each
+/// rank must be at most `V::LANES`.
+#[inline(always)]
+pub(crate) unsafe fn spread_lone<V: Vector>(
+    shape: &Shape,
+    core: &mut [f32],
+    weights: &[f32],
+    reg: f32,
+    step: Step,
+    buffers: &Buffers,
+) {
+    let len = shape.slice();
+    debug_assert!(core.len() == weights.len() * len && shape.q_pad == V::LANES);
+    let a = &buffers.a.as_slice()[..shape.p_pad4()];
+    let error = buffers.c1.as_slice()[0];
+    // With as little regularisation as one entry's share of it, most often nothing is left of it in f32.
+    let plain = !step.l1 && !step.nonnegative && 1.0 - step.rate * reg == 1.0;
+    // SAFETY: each slice has `p_pad4` vectors; b is one vector.
+    unsafe {
+        let b = V::load(buffers.b.as_slice().as_ptr());
+        for (slice, &weight) in core.chunks_exact_mut(len).zip(weights) {
+            let b = b.mul(V::splat(step.rate * error * weight));
+            for (row, &a) in a.iter().enumerate() {
+                let g = slice.as_mut_ptr().add(row * V::LANES);
+                let old = V::load(g);
+                let new = if plain {
+                    b.mul_add(V::splat(a), old)
+                } else {
+                    stepped(old, b.mul(V::splat(a)), V::splat(1.0), reg, step)
+                };
+                new.store(g);
             }
         }
     }

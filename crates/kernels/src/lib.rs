@@ -16,14 +16,22 @@
 mod arch;
 mod buffers;
 mod generic;
+mod memory;
 mod rows;
 mod vector;
 
 pub use buffers::Buffers;
+pub use memory::advise_huge_pages;
 pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
 pub const CHUNK: usize = 64;
+
+/// Asks for a number to be brought near; a place outside is no harm.
+#[inline]
+pub fn prefetch(numbers: &[f32], place: usize) {
+    arch::prefetch(numbers.as_ptr().wrapping_add(place));
+}
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +247,47 @@ impl Kernels {
         assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
         assert_eq!(h.len(), weights.len(), "one number per weight");
         arch::spread(self.level, &self.shape, core, weights, reg, step, buffers, h);
+    }
+
+    /// Whether [`Kernels::lone`] can be used: a row must fit one vector.
+    pub fn has_lone(&self) -> bool {
+        self.shape.p_pad == self.level.lanes() && self.shape.q_pad == self.level.lanes()
+    }
+
+    /// Steps one entry that shares its outer rows with no other, without [`Kernels::combine`]; puts `e a' G[o] b` into
+    /// `h`. [`Kernels::spread_lone`] then steps the core.
+    ///
+    /// # Panics
+    /// If there is no such kernel for these ranks, lengths or ranks do not match, or an index lies outside its rows.
+    #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+    pub fn lone<R: Rows>(
+        &self,
+        core: &[f32],
+        weights: &[f32],
+        p: &mut Side<'_, R>,
+        q: &mut Side<'_, R>,
+        value: f32,
+        step: Step,
+        buffers: &mut Buffers,
+        h: &mut [f32],
+    ) -> Sums {
+        assert!(self.has_lone(), "rows of one vector");
+        buffers.check(&self.shape);
+        self.check_sides(p, q, 1);
+        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        assert_eq!(h.len(), weights.len(), "one number per weight");
+        arch::lone(self.level, &self.shape, core, weights, p, q, value, step, buffers, h)
+    }
+
+    /// Steps the core after [`Kernels::lone`]: `G[o] += rate e w[o] a b'`, less its regulariser.
+    ///
+    /// # Panics
+    /// As for [`Kernels::lone`].
+    pub fn spread_lone(&self, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers) {
+        assert!(self.has_lone(), "rows of one vector");
+        buffers.check(&self.shape);
+        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        arch::spread_lone(self.level, &self.shape, core, weights, reg, step, buffers);
     }
 
     /// Steps through up to [`CHUNK`] entries whose prediction is `sum_j d[j] a[j] b[j]`; leaves `sum e a[j] b[j]`

@@ -98,6 +98,7 @@ fn run_bilinear(
     }
 }
 
+#[derive(Clone)]
 struct Data {
     rows_p: Vec<f32>,
     rows_q: Vec<f32>,
@@ -182,6 +183,16 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
                 .map(|place| new_value(g[place], w[place / (p * q)] * m[place % (p * q)], 0.3, case.step))
                 .collect();
 
+            if case.entries == 1 && kernels.has_lone() {
+                check_lone(
+                    &kernels,
+                    case,
+                    data.clone(),
+                    core.clone(),
+                    (&a, &b, &h, &new_core, squared_error),
+                );
+            }
+
             // The kernels.
             let label = format!("{} {p}x{q} case {number}", level.name());
             kernels.combine(&core, &data.weights, &mut buffers);
@@ -211,6 +222,37 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
             close(&got_core, &new_core, &format!("{label} core"));
         }
     }
+}
+
+/// The kernel for entries that share nothing must do the same as the one for chunks.
+fn check_lone(
+    kernels: &Kernels,
+    case: &Case,
+    mut data: Data,
+    mut core: Vec<f32>,
+    (a, b, h, new_core, squared_error): (&[f64], &[f64], &[f64], &[f64], f64),
+) {
+    let (p, q) = (case.p, case.q);
+    let label = format!("lone {} {p}x{q}", kernels.level().name());
+    let mut buffers = kernels.buffers();
+    let mut got_h = vec![0.0; case.outer];
+    let mut side_p =
+        Side { rows: &mut data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: &data.reg_p };
+    let mut side_q =
+        Side { rows: &mut data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: &data.reg_q };
+    let (weights, value) = (&data.weights, data.values[0]);
+    let sums =
+        kernels.lone(&core, weights, &mut side_p, &mut side_q, value, case.step, &mut buffers, &mut got_h);
+    kernels.spread_lone(&mut core, weights, 0.3, case.step, &buffers);
+    assert!((sums.squared_error - squared_error).abs() <= 1e-4 * squared_error + 1e-4, "{label} error");
+    close(&data.rows_p, a, &format!("{label} first rows"));
+    close(&data.rows_q, b, &format!("{label} second rows"));
+    close(&got_h, h, &format!("{label} h"));
+    let got_core: Vec<f32> = (0..new_core.len())
+        .map(|place| (place / (p * q), place % (p * q)))
+        .map(|(o, rest)| core[o * kernels.slice_len() + kernels.place(rest / q, rest % q)])
+        .collect();
+    close(&got_core, new_core, &format!("{label} core"));
 }
 
 #[test]

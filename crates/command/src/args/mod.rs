@@ -2,12 +2,14 @@
 
 mod choices;
 mod fit;
+mod generate;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use fit::FitArgs;
+pub(crate) use generate::GenerateArgs;
 
 /// Finds the hidden factors shared by a sparse tensor and its side matrices, and predicts the missing entries.
 #[derive(Debug, Parser)]
@@ -42,6 +44,8 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Make up ratings with a known truth, and factorize them with and without coupled matrices
     Demo(DemoArgs),
+    /// Write made-up data of a known shape, such as movielens-10m or yelp, from a planted model
+    Generate(GenerateArgs),
 }
 
 /// What `evaluate` was given.

@@ -6,6 +6,7 @@ mod check;
 mod data;
 mod demo;
 mod fit;
+mod generate;
 mod harness;
 mod predict;
 mod save;

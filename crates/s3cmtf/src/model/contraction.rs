@@ -62,6 +62,11 @@ impl Contraction {
         }
     }
 
+    /// Whether there is a kernel for an entry that shares its outer rows with no other.
+    pub(crate) fn has_lone(&self) -> bool {
+        self.kind == CoreKind::Full && self.kernels.has_lone()
+    }
+
     pub(crate) fn packed_len(&self) -> usize {
         match self.kind {
             CoreKind::Full => self.weights * self.kernels.slice_len(),

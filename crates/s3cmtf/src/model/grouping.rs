@@ -8,6 +8,9 @@ use s3cmtf_kernels::CHUNK;
 
 use super::contraction::Contraction;
 
+/// Fewer entries than this are better off each by itself than as a chunk, where there is a kernel for that.
+const LONE: usize = 4;
+
 /// Entries cut into chunks: the entries of a chunk agree in all outer modes and are at most [`CHUNK`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chunks {
@@ -62,10 +65,11 @@ impl Chunks {
             rest = after;
         }
         let outer: Vec<&[u32]> = contraction.outer.iter().map(|&mode| indices[mode]).collect();
+        let lone = if contraction.has_lone() { LONE } else { 0 };
         let lengths: Vec<Vec<u32>> = pieces
             .into_par_iter()
             .enumerate()
-            .map(|(task, places)| order_task(places, &outer, order, task as u64))
+            .map(|(task, places)| order_task(places, &outer, order, lone, task as u64))
             .collect();
 
         let mut starts = vec![0u32];
@@ -162,7 +166,7 @@ fn places_by_task(len: usize, tasks: Option<(&[u32], usize)>) -> Vec<u32> {
 }
 
 /// Orders the places of one task by groups, cut into chunks; returns the chunks' lengths.
-fn order_task(places: &mut [u32], outer: &[&[u32]], order: &Order<'_>, task: u64) -> Vec<u32> {
+fn order_task(places: &mut [u32], outer: &[&[u32]], order: &Order<'_>, lone: usize, task: u64) -> Vec<u32> {
     let mut generator = order.seed.map(|seed| Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(task)));
     if let Some(generator) = &mut generator {
         places.shuffle(generator);
@@ -178,7 +182,7 @@ fn order_task(places: &mut [u32], outer: &[&[u32]], order: &Order<'_>, task: u64
     let mut chunks: Vec<&[u32]> = Vec::new();
     for group in places.chunk_by(same) {
         // Even pieces: 65 entries are 33 and 32, not 64 and 1.
-        let pieces = group.len().div_ceil(order.chunk);
+        let pieces = if group.len() < lone { group.len() } else { group.len().div_ceil(order.chunk) };
         let mut rest = group;
         for left in (1..=pieces).rev() {
             let (chunk, after) = rest.split_at(rest.len().div_ceil(left));

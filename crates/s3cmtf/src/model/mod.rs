@@ -13,6 +13,8 @@ pub(crate) use grouping::{Chunks, Order};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 
+use rayon::prelude::*;
+
 use crate::Error;
 use crate::params::CoreKind;
 use crate::problem::{Entries, Kind, Mode, count_unknown, grown_limit};
@@ -61,15 +63,25 @@ impl Factor {
 
     /// The mean of the rows: what is known of an entity of which nothing is known.
     pub fn average(&self) -> Vec<f32> {
-        let mut sum = vec![0.0f64; self.rank];
-        for row in self.values.chunks_exact(self.rank) {
-            for (sum, &value) in sum.iter_mut().zip(row) {
-                *sum += f64::from(value);
-            }
-        }
-        let rows = self.rows().max(1) as f64;
-        sum.iter().map(|&sum| (sum / rows) as f32).collect()
+        average_row(&self.values, self.rank)
     }
+}
+
+/// The mean of rows, summed in pieces of a fixed size, so that it does not depend on the threads.
+pub(crate) fn average_row(values: &[f32], rank: usize) -> Vec<f32> {
+    let pieces: Vec<Vec<f64>> = values
+        .par_chunks(4096 * rank)
+        .map(|piece| {
+            let mut sum = vec![0.0f64; rank];
+            for row in piece.chunks_exact(rank) {
+                sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+            }
+            sum
+        })
+        .collect();
+    let rows = (values.len() / rank).max(1) as f64;
+    let total = |j: usize| pieces.iter().map(|piece| piece[j]).sum::<f64>();
+    (0..rank).map(|j| (total(j) / rows) as f32).collect()
 }
 
 /// The factor of a coupled matrix's columns.

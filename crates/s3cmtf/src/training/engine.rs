@@ -8,7 +8,7 @@ use super::lanes::Lane;
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
-use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order};
+use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, average_row};
 use crate::params::Params;
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
 
@@ -98,16 +98,15 @@ impl Engine {
                 .iter()
                 .zip(&modes)
                 .map(|(factor, placement)| {
-                    let mut values = placement.arrange(factor.values(), factor.rank());
-                    values.extend(factor.average());
-                    values
+                    // One more row, for the average, which every evaluation brings up to date.
+                    placement.arrange(factor.values(), factor.rank(), factor.rank())
                 })
                 .collect(),
             columns: start
                 .coupled()
                 .iter()
                 .zip(&columns)
-                .map(|(matrix, placement)| placement.arrange(matrix.factor.values(), matrix.factor.rank()))
+                .map(|(matrix, placement)| placement.arrange(matrix.factor.values(), matrix.factor.rank(), 0))
                 .collect(),
         };
         let lanes = (0..grid.lanes)
@@ -230,9 +229,9 @@ impl Engine {
 
     fn update_averages(&mut self) {
         for (values, &rank) in self.state.factors.iter_mut().zip(&self.contraction.ranks) {
-            let rows = values.len() - rank;
-            let factor = Factor::new(rank, values[..rows].to_vec());
-            values[rows..].copy_from_slice(&factor.average());
+            let end = values.len() - rank;
+            let (rows, last) = values.split_at_mut(end);
+            last.copy_from_slice(&average_row(rows, rank));
         }
     }
 

@@ -3,9 +3,13 @@
 //! The rows of each mode are dealt into blocks of about equally many entries. A *task* is what stands in one block
 //! of every blocked mode; tasks that share no block can run at once.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use crate::model::Contraction;
 use crate::params::Params;
@@ -100,17 +104,24 @@ impl Placement {
     /// Deals rows into blocks of about equal `counts`.
     pub(crate) fn new(counts: &[u32], blocks: usize, seed: u64) -> Self {
         let mut rows: Vec<u32> = (0..counts.len() as u32).collect();
-        // A random order among rows of equal counts; then the busiest first, each to the block with least so far.
+        // A random order among rows of equal counts; then the busiest first.
         rows.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        rows.sort_by_key(|&row| std::cmp::Reverse(counts[row as usize]));
-        let mut load: std::collections::BinaryHeap<_> =
-            (0..blocks as u32).map(|block| std::cmp::Reverse((0u64, block))).collect();
-        let mut members: Vec<Vec<u32>> = vec![Vec::new(); blocks];
-        for row in rows {
-            let Some(std::cmp::Reverse((sum, block))) = load.pop() else { break };
-            members[block as usize].push(row);
+        rows.par_sort_by_key(|&row| Reverse(counts[row as usize]));
+        let mut members: Vec<Vec<u32>> = vec![Vec::with_capacity(rows.len() / blocks + 1); blocks];
+        // The busy rows go each to the block with least so far; the many others, all alike, in turns.
+        let (busy, others) = rows.split_at(rows.len().min(256 * blocks));
+        let mut load: BinaryHeap<_> = (0..blocks).map(|block| Reverse((0u64, block))).collect();
+        for &row in busy {
+            let Some(Reverse((sum, block))) = load.pop() else { break };
+            members[block].push(row);
             // A row without entries still takes room.
-            load.push(std::cmp::Reverse((sum + u64::from(counts[row as usize].max(1)), block)));
+            load.push(Reverse((sum + u64::from(counts[row as usize].max(1)), block)));
+        }
+        for turn in others.chunks(2 * blocks) {
+            // There and back again, so that no block is always served first.
+            turn.iter()
+                .zip((0..blocks).chain((0..blocks).rev()))
+                .for_each(|(&row, block)| members[block].push(row));
         }
         let mut place = vec![0; counts.len()];
         let mut block = vec![0; counts.len()];
@@ -130,9 +141,10 @@ impl Placement {
         self.place.len()
     }
 
-    /// Rows of values in the order of places.
-    pub(crate) fn arrange(&self, values: &[f32], rank: usize) -> Vec<f32> {
-        let mut placed = vec![0.0; values.len()];
+    /// Rows of values in the order of places, and room for `more` numbers after them.
+    pub(crate) fn arrange(&self, values: &[f32], rank: usize, more: usize) -> Vec<f32> {
+        let mut placed = vec![0.0; values.len() + more];
+        s3cmtf_kernels::advise_huge_pages(&mut placed);
         for (row, &place) in values.chunks_exact(rank).zip(&self.place) {
             placed[place as usize * rank..][..rank].copy_from_slice(row);
         }
@@ -199,6 +211,6 @@ mod tests {
         let (least, most) = (sums.iter().min().unwrap(), sums.iter().max().unwrap());
         assert!(most - least < 50, "{sums:?}");
         let values: Vec<f32> = (0..300).map(|value| value as f32).collect();
-        assert_eq!(placement.restore(&placement.arrange(&values, 3), 3), values);
+        assert_eq!(placement.restore(&placement.arrange(&values, 3, 0), 3), values);
     }
 }

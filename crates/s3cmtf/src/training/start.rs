@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{CoreKind, Params, Start};
@@ -74,6 +75,26 @@ fn normal(generator: &mut Xoshiro256PlusPlus) -> f64 {
     radius * (std::f64::consts::TAU * generator.random::<f64>()).cos()
 }
 
+/// A factor of random numbers; `number` gets the concept. Pieces of rows have generators of their own, so that large
+/// factors are filled by all threads and come out the same.
+fn random_factor(
+    rows: usize,
+    rank: usize,
+    generator: &mut Xoshiro256PlusPlus,
+    number: impl Fn(usize, &mut Xoshiro256PlusPlus) -> f32 + Sync,
+) -> Factor {
+    let seed: u64 = generator.random();
+    let mut values = vec![0.0; rows * rank];
+    values.par_chunks_mut(8192 * rank).enumerate().for_each(|(piece, values)| {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(piece as u64));
+        values
+            .iter_mut()
+            .enumerate()
+            .for_each(|(place, value)| *value = number(place % rank, &mut generator));
+    });
+    Factor::new(rank, values)
+}
+
 /// The first concept of every mode is a constant, and together they predict the mean. The others start small: the
 /// second carries an offset of each entity, the rest interact in pairs of modes. All of it is only a start.
 fn mean_start(
@@ -122,15 +143,13 @@ fn mean_start(
         }
     };
     let factors = ranks.iter().enumerate().map(|(mode, &rank)| {
-        let rows = problem.modes()[mode].rows();
-        let values = (0..rows * rank).map(|place| match (place % rank, kind) {
+        random_factor(problem.modes()[mode].rows(), rank, generator, |j, generator| match (j, kind) {
             (0, _) => base as f32,
             (_, CoreKind::Full) => noise(generator) as f32,
             // A concept of a diagonal core starts as an offset of one mode: constant in all others.
             (j, CoreKind::Diagonal) if (j - 1) % order == mode => noise(generator) as f32,
             (_, CoreKind::Diagonal) => (base + noise(generator)) as f32,
-        });
-        Factor::new(rank, values.collect())
+        })
     });
     (core, factors.collect())
 }
@@ -152,12 +171,13 @@ fn random_start(
         CoreKind::Full => ranks.iter().map(|&rank| 0.5 * rank as f64 * unit(rank)).product(),
         CoreKind::Diagonal => ranks[0] as f64 * ranks.iter().map(|&rank| 0.5 * unit(rank)).product::<f64>(),
     };
-    let mut uniform = |scale: f64| (generator.random::<f64>() * scale) as f32;
     let factors = ranks.iter().enumerate().map(|(mode, &rank)| {
-        let rows = problem.modes()[mode].rows();
-        Factor::new(rank, (0..rows * rank).map(|_| uniform(unit(rank))).collect())
+        random_factor(problem.modes()[mode].rows(), rank, generator, |_, generator| {
+            (generator.random::<f64>() * unit(rank)) as f32
+        })
     });
     let factors: Vec<Factor> = factors.collect();
+    let mut uniform = |scale: f64| (generator.random::<f64>() * scale) as f32;
     let g = 2.0 * target / expected;
     let core = match kind {
         CoreKind::Full => {

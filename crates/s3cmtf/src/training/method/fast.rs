@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use s3cmtf_kernels::{Rows, Side, Step, Sums};
+use s3cmtf_kernels::{Rows, Side, Step, Sums, prefetch};
 
 use super::{ModeRows, TensorStep, Worker, stepped};
 use crate::model::{Chunks, Contraction, Scratch};
@@ -39,19 +39,31 @@ impl Fast {
         }
     }
 
-    /// The step on the inner rows of a chunk; leaves `M` in the buffers, or in `m` for a diagonal core.
+    /// The step on the inner rows of entries that share their outer rows; leaves `M` in the buffers, in `m` for a
+    /// diagonal core, or `h` for an entry alone.
     fn inner<R: Rows>(
         &mut self,
+        core: &[f32],
         p: &mut Side<'_, R>,
         q: &mut Side<'_, R>,
         values: &[f32],
         step: Step,
     ) -> Sums {
         let kernels = &self.contraction.kernels;
-        let buffers = &mut self.scratch.buffers;
+        let Scratch { weights, buffers, .. } = &mut self.scratch;
         match self.contraction.kind {
-            CoreKind::Full => kernels.bilinear(p, q, values, step, buffers),
-            CoreKind::Diagonal => kernels.diagonal(p, q, values, step, &self.d, &mut self.m, buffers),
+            CoreKind::Full if values.len() == 1 && self.contraction.has_lone() => {
+                kernels.lone(core, weights, p, q, values[0], step, buffers, &mut self.h)
+            }
+            CoreKind::Full => {
+                kernels.combine(core, weights, buffers);
+                kernels.bilinear(p, q, values, step, buffers)
+            }
+            CoreKind::Diagonal => {
+                let terms = self.d.iter_mut().zip(core).zip(weights);
+                terms.for_each(|((d, core), weight)| *d = core * *weight);
+                kernels.diagonal(p, q, values, step, &self.d, &mut self.m, buffers)
+            }
         }
     }
 
@@ -108,74 +120,75 @@ impl Worker for Fast {
         chunks: Range<usize>,
         step: &TensorStep<'_>,
     ) {
-        let inner = self.contraction.inner;
-        let ranks = inner.map(|mode| self.contraction.ranks[mode]);
         let end = set.starts[chunks.end] as usize;
         let mut near = set.starts[chunks.start] as usize;
         for chunk in chunks {
             let entries = set.entries(chunk);
-            let first = entries.start;
             // The kernel looks ahead within a chunk; here the first rows of the chunks to come are brought near.
             near = near.max(entries.end);
             while near < (entries.end + AHEAD).min(end) {
                 for (mode, rows) in rows.iter().enumerate() {
-                    rows.prefetch(set.indices[mode][near], self.contraction.ranks[mode]);
+                    let index = set.indices[mode][near];
+                    rows.prefetch(index, self.contraction.ranks[mode]);
+                    prefetch(&step.reg[mode], index as usize);
                 }
                 near += 1;
             }
-            for (row, &mode) in self.scratch.outer.iter_mut().zip(&self.contraction.outer) {
-                rows[mode].load(set.indices[mode][first], row);
-            }
-            self.contraction.weigh(&self.scratch.outer, &mut self.scratch.weights);
-            match self.contraction.kind {
-                CoreKind::Full => {
-                    let Scratch { weights, buffers, .. } = &mut self.scratch;
-                    self.contraction.kernels.combine(core, weights, buffers);
-                }
-                CoreKind::Diagonal => {
-                    let terms = self.d.iter_mut().zip(core.iter()).zip(&self.scratch.weights);
-                    terms.for_each(|((d, core), weight)| *d = core * weight);
-                }
-            }
-
-            let indices = inner.map(|mode| &set.indices[mode][entries.clone()]);
-            let reg = inner.map(|mode| &step.reg[mode][..]);
-            let values = &set.values[entries.clone()];
-            let [p, q] = rows.get_disjoint_mut(inner).unwrap_or_else(|_| unreachable!("two different modes"));
-            macro_rules! side {
-                ($n:expr, $rows:expr, $base:expr) => {
-                    Side { rows: $rows, rank: ranks[$n], indices: indices[$n], base: $base, reg: reg[$n] }
-                };
-            }
-            let sums = match (p, q) {
-                (ModeRows::Owned { rows: p, base: base_p }, ModeRows::Owned { rows: q, base: base_q }) => {
-                    let (mut p, mut q) = (side!(0, &mut **p, *base_p), side!(1, &mut **q, *base_q));
-                    self.inner(&mut p, &mut q, values, step.step)
-                }
-                (ModeRows::Shared(p), ModeRows::Shared(q)) => {
-                    let (mut p, mut q) = (side!(0, *p, 0), side!(1, *q, 0));
-                    self.inner(&mut p, &mut q, values, step.step)
-                }
-                _ => unreachable!("both inner modes are owned, or both are shared"),
-            };
-            self.shared(core, rows, set, first, entries.len(), &sums, step);
+            self.step(core, rows, set, entries, step);
         }
     }
 }
 
 impl Fast {
+    /// Steps entries that share their outer rows.
+    fn step(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        entries: Range<usize>,
+        step: &TensorStep<'_>,
+    ) {
+        for (row, &mode) in self.scratch.outer.iter_mut().zip(&self.contraction.outer) {
+            rows[mode].load(set.indices[mode][entries.start], row);
+        }
+        self.contraction.weigh(&self.scratch.outer, &mut self.scratch.weights);
+        let inner = self.contraction.inner;
+        let ranks = inner.map(|mode| self.contraction.ranks[mode]);
+        let indices = inner.map(|mode| &set.indices[mode][entries.clone()]);
+        let reg = inner.map(|mode| &step.reg[mode][..]);
+        let values = &set.values[entries.clone()];
+        let [p, q] = rows.get_disjoint_mut(inner).unwrap_or_else(|_| unreachable!("two different modes"));
+        macro_rules! side {
+            ($n:expr, $rows:expr, $base:expr) => {
+                Side { rows: $rows, rank: ranks[$n], indices: indices[$n], base: $base, reg: reg[$n] }
+            };
+        }
+        let sums = match (p, q) {
+            (ModeRows::Owned { rows: p, base: base_p }, ModeRows::Owned { rows: q, base: base_q }) => {
+                let (mut p, mut q) = (side!(0, &mut **p, *base_p), side!(1, &mut **q, *base_q));
+                self.inner(core, &mut p, &mut q, values, step.step)
+            }
+            (ModeRows::Shared(p), ModeRows::Shared(q)) => {
+                let (mut p, mut q) = (side!(0, *p, 0), side!(1, *q, 0));
+                self.inner(core, &mut p, &mut q, values, step.step)
+            }
+            _ => unreachable!("both inner modes are owned, or both are shared"),
+        };
+        self.shared(core, rows, set, entries, &sums, step);
+    }
+
     /// The step on what a chunk shares: the outer rows and the core.
-    #[allow(clippy::too_many_arguments, reason = "what a chunk knows")]
     fn shared(
         &mut self,
         core: &mut [f32],
         rows: &mut [ModeRows<'_>],
         set: &Chunks,
-        first: usize,
-        entries: usize,
+        entries: Range<usize>,
         sums: &Sums,
         step: &TensorStep<'_>,
     ) {
+        let (first, entries) = (entries.start, entries.len());
         let count = entries as f32;
         // An entry's curvature along the core is |a|^2 |b|^2 |w|^2; rows are taken as independent of each other.
         let weights: f64 =
@@ -191,7 +204,12 @@ impl Fast {
         let core_reg = step.core_reg * count;
         if self.contraction.kind == CoreKind::Full {
             let Scratch { weights, buffers, .. } = &self.scratch;
-            self.contraction.kernels.spread(core, weights, core_reg, core_step, buffers, &mut self.h);
+            let kernels = &self.contraction.kernels;
+            if entries == 1 && self.contraction.has_lone() {
+                kernels.spread_lone(core, weights, core_reg, core_step, buffers);
+            } else {
+                kernels.spread(core, weights, core_reg, core_step, buffers, &mut self.h);
+            }
         }
         for which in 0..self.contraction.outer.len() {
             let mode = self.contraction.outer[which];
