@@ -60,7 +60,7 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 
 impl CoupleArg {
     /// Which mode is meant, counted from 0, among modes of these names.
-    pub(crate) fn mode(&self, names: &[String]) -> anyhow::Result<usize> {
+    fn mode(&self, names: &[String]) -> anyhow::Result<usize> {
         let number: Option<usize> = self.mode.parse().ok();
         number
             .and_then(|number| number.checked_sub(1))
@@ -79,7 +79,7 @@ impl CoupleArg {
     }
 
     /// The matrix's name among modes of these names: `MODE/STEM`.
-    pub(crate) fn name(&self, names: &[String]) -> anyhow::Result<String> {
+    fn name(&self, names: &[String]) -> anyhow::Result<String> {
         let mode = &names[self.mode(names)?];
         let file = self.file.file_name().unwrap_or(self.file.as_os_str()).to_string_lossy();
         let stem = file.strip_suffix(".gz").unwrap_or(&file);
@@ -88,8 +88,8 @@ impl CoupleArg {
     }
 
     /// Reads the matrix.
-    pub(crate) fn read(&self, names: &[String]) -> anyhow::Result<Coupled> {
-        let (mode, name) = (self.mode(names)?, self.name(names)?);
+    pub(crate) fn read(&self, modes: &[String], name: &str) -> anyhow::Result<Coupled> {
+        let mode = self.mode(modes)?;
         let matrix = Coupled::new(mode, self.kind, files::read_entries(&self.file, Some(2))?)?.named(name);
         Ok(match self.weight {
             Some(weight) => matrix.weighted(weight),
@@ -98,19 +98,16 @@ impl CoupleArg {
     }
 }
 
-/// Checks that every matrix names a mode, and that no two have the same name.
-pub(crate) fn check(couples: &[CoupleArg], names: &[String]) -> anyhow::Result<()> {
-    let mut seen = Vec::new();
+/// The name of each matrix, among modes of these names; the second `user/friends` is `user/friends#2`.
+pub(crate) fn names(couples: &[CoupleArg], modes: &[String]) -> anyhow::Result<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
     for couple in couples {
-        let name = couple.name(names)?;
-        if seen.contains(&name) {
-            return Err(usage(format!(
-                "--couple: two matrices would be named {name}, after their mode and file; rename a file"
-            )));
-        }
-        seen.push(name);
+        let name = couple.name(modes)?;
+        let mut numbered = (2..).map(|number| format!("{name}#{number}"));
+        let free = std::iter::once(name.clone()).chain(&mut numbered).find(|name| !names.contains(name));
+        names.push(free.unwrap_or(name));
     }
-    Ok(())
+    Ok(names)
 }
 
 #[cfg(test)]

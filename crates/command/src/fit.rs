@@ -14,6 +14,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if args.patience.is_some() && args.test.is_none() && args.holdout.is_none() {
         return Err(usage("--patience needs entries to watch: give --test FILE or --holdout SHARE too"));
     }
+    if let Some(share) = args.holdout
+        && !(share > 0.0 && share < 1.0)
+    {
+        return Err(usage(format!(
+            "--holdout should be a share between 0 and 1, both excluded, but is {share}"
+        )));
+    }
     // Hours of training should not end in a folder that is refused.
     if let Some(folder) = &args.out {
         files::check_out(folder)?;
@@ -60,10 +67,22 @@ fn finish(args: &FitArgs, run: &Run, followed: anyhow::Result<()>) -> anyhow::Re
         None => "not saved; --out DIR saves it".into(),
     };
     let end = &run.record.summary;
+    if run.record.halvings > 0 {
+        let halvings = run.record.halvings;
+        let times = if halvings == 1 { "once".into() } else { format!("{halvings} times") };
+        print::note(format_args!(
+            "steps were too long: what they spoiled was taken back, and the rate halved {times}"
+        ));
+    }
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
     saved?;
     followed.and(told)?;
-    Ok(if end.stop == Stop::Interrupted { ExitCode::from(interrupt::EXIT) } else { ExitCode::SUCCESS })
+    Ok(match end.stop {
+        Stop::Interrupted => ExitCode::from(interrupt::EXIT),
+        // Nothing was learnt: a script must not take the start for a model.
+        Stop::Diverged if end.epochs == 0 => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    })
 }
 
 /// Reads the tensor and the coupled matrices.
@@ -71,7 +90,7 @@ fn read_problem(args: &FitArgs, init: Option<&Model>) -> anyhow::Result<Problem>
     let known = args.modes.clone().or_else(|| init.map(mode_names));
     if let Some(names) = &known {
         // A mistyped mode should not wait for a large tensor to be read.
-        couple::check(&args.couple, names)?;
+        couple::names(&args.couple, names)?;
     }
     let entries = files::read_entries(&args.tensor, None)?;
     if let Some(model) = init
@@ -85,13 +104,13 @@ fn read_problem(args: &FitArgs, init: Option<&Model>) -> anyhow::Result<Problem>
         );
     }
     let names = known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());
-    couple::check(&args.couple, &names)?;
+    let matrices = couple::names(&args.couple, &names)?;
     let mut builder = Problem::builder(entries).names(names.clone());
     if let Some(sizes) = &args.sizes {
         builder = builder.sizes(sizes.clone());
     }
-    for couple in &args.couple {
-        builder = builder.couple(couple.read(&names)?);
+    for (couple, name) in args.couple.iter().zip(&matrices) {
+        builder = builder.couple(couple.read(&names, name)?);
     }
     Ok(builder.build()?)
 }

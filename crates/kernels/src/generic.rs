@@ -91,12 +91,12 @@ unsafe fn stepped<V: Vector>(old: V, gradient: V, scale: V, reg: f32, step: Step
             // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
             let moved = gradient.mul_add(scale, old);
             let (zero, by) = (V::splat(0.0), V::splat(shrink));
-            moved.sub(by).max(zero).sub(zero.sub(moved).sub(by).max(zero))
+            zero.max(moved.sub(by)).sub(zero.max(zero.sub(moved).sub(by)))
         } else {
             gradient.mul_add(scale, old.mul(V::splat(1.0 - shrink)))
         };
         if step.nonnegative {
-            new = new.max(V::splat(0.0));
+            new = V::splat(0.0).max(new);
         }
         new
     }

@@ -13,6 +13,9 @@
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("rows are found by products of 32-bit numbers, which need 64 bits");
+
 mod arch;
 mod buffers;
 mod generic;
@@ -26,6 +29,9 @@ pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
 pub const CHUNK: usize = 64;
+
+/// The largest rank.
+pub const MAX_RANK: usize = 1 << 16;
 
 /// Asks for a number to be brought near; a place outside is no harm.
 #[inline]
@@ -166,10 +172,10 @@ impl Kernels {
     /// The kernels for inner ranks `p` and `q` on a level.
     ///
     /// # Panics
-    /// If the machine cannot run the level, or a rank is 0.
+    /// If the machine cannot run the level, or a rank is 0 or above [`MAX_RANK`].
     pub fn new(level: Level, p: usize, q: usize) -> Self {
         assert!(Level::available().contains(&level), "this machine cannot run {}", level.name());
-        assert!(p > 0 && q > 0, "ranks {p} and {q}");
+        assert!((1..=MAX_RANK).contains(&p) && (1..=MAX_RANK).contains(&q), "ranks {p} and {q}");
         // Half a vector of sixteen is a whole vector of eight, and cheaper.
         let level = if level == Level::Avx512 && p.max(q) <= 8 { Level::Avx2 } else { level };
         let lanes = level.lanes();

@@ -64,7 +64,7 @@ pub unsafe trait Vector: Copy {
     /// See [`Vector::splat`].
     unsafe fn sub(self, other: Self) -> Self;
 
-    /// The larger of both, lane by lane.
+    /// The larger of both, lane by lane; `other` where that is not a number, so that none is lost.
     ///
     /// # Safety
     /// See [`Vector::splat`].

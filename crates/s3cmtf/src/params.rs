@@ -20,6 +20,16 @@ pub enum CoreKind {
     Diagonal,
 }
 
+impl CoreKind {
+    /// The kind's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreKind::Full => "full",
+            CoreKind::Diagonal => "diagonal",
+        }
+    }
+}
+
 /// How gradients of tensor entries are computed; all methods compute the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -329,6 +329,53 @@ fn a_warm_start_goes_on_where_the_model_was_also_with_new_ids() {
 }
 
 #[test]
+fn a_nonnegative_run_stays_so_from_any_start_and_in_any_scheme() {
+    let world =
+        generate(&WorldParams { users: 400, businesses: 200, ratings: 20_000, ..WorldParams::default() });
+    let base = Params { ranks: vec![6], epochs: 6, threads: 4, ..Params::default() };
+    let signed = Training::new(world.problem().unwrap(), base.clone()).run(|_| {}).unwrap().model;
+    for scheme in [Scheme::Blocks, Scheme::LockFree] {
+        let params = Params { nonnegative: true, scheme, rate: Some(0.03), ..base.clone() };
+        let training = Training::new(world.problem().unwrap(), params).warm_start(signed.clone());
+        let model = training.run(|_| {}).unwrap().model;
+        let factors = model.factors().iter().chain(model.coupled().iter().map(|matrix| &matrix.factor));
+        let least = factors.flat_map(|factor| factor.values()).chain(model.core().values());
+        assert!(least.fold(0.0f32, |least, &value| least.min(value)) == 0.0, "{scheme:?}");
+    }
+}
+
+#[test]
+fn many_modes_cost_no_more_than_their_entries() {
+    for order in [8, 12] {
+        let mut numbers = common::Numbers(order as u64);
+        let entries = common::entries(&mut numbers, &vec![300; order], 1000);
+        let problem = Problem::builder(entries).build().unwrap();
+        let params = Params { ranks: vec![1], epochs: 2, threads: 4, ..Params::default() };
+        let run = Training::new(problem, params).run(|_| {}).unwrap();
+        assert!(run.record.summary.train_rmse.is_finite());
+    }
+}
+
+#[test]
+fn an_epoch_that_makes_matters_worse_is_taken_back() {
+    let planted = dense_enough();
+    for params in [
+        Params { nonnegative: true, rate: Some(5.0), ..Params::default() },
+        Params { l1: true, rate: Some(5.0), ..Params::default() },
+    ] {
+        let run = fit(&planted, Params { ranks: vec![4], epochs: 8, ..params });
+        assert!(run.record.halvings > 0);
+        // The start, which predicts the mean, has an RMSE of 0.71.
+        assert!(run.record.summary.train_rmse < 1.0, "RMSE {}", run.record.summary.train_rmse);
+    }
+    // A strong regulariser may make the RMSE grow: that is what it asks for.
+    let run =
+        fit(&planted, Params { ranks: vec![4], lambda_reg: 1e4, rate: Some(1e-3), ..Params::default() });
+    assert_eq!(run.record.halvings, 0);
+    assert!(run.record.summary.train_rmse > 1.5);
+}
+
+#[test]
 fn odd_data_neither_diverges_nor_panics() {
     let mut sets: Vec<(&str, Entries)> = Vec::new();
     let grid = |value: &dyn Fn(u32) -> f32| {

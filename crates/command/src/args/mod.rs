@@ -115,9 +115,9 @@ pub(crate) struct DemoArgs {
 /// A whole number; the standard library's reason ("invalid digit found in string") would not say what is right.
 fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
-    number
-        .and_then(|number| T::try_from(number).ok())
-        .ok_or_else(|| "should be a whole number, 0 or more".into())
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
+        format!("should be a whole number from 0 to {}", u64::MAX >> (64 - 8 * size_of::<T>()))
+    })
 }
 
 #[cfg(test)]

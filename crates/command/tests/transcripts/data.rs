@@ -144,7 +144,7 @@ fn duplicate_entries_are_noted() {
     folder
         .run("fit twice.tns --rank 1 --epochs 2")
         .succeeds()
-        .says(&["note: twice.tns: 1 duplicate entries were merged into the mean of their values"]);
+        .says(&["note: twice.tns: 1 duplicate entry was merged into the mean of the values"]);
 }
 
 #[test]

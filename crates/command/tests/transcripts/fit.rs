@@ -159,3 +159,21 @@ fn deterministic_runs_do_not_depend_on_the_threads() {
     };
     assert!(model(1) == model(2), "the models of 1 and 2 threads differ");
 }
+
+#[test]
+fn two_matrices_of_one_mode_and_file_name_are_told_apart() {
+    let folder = Folder::with_ratings();
+    let shown = folder
+        .run("fit ratings.tns --couple 1=friends.tns --couple mode1=friends.tns,graph --rank 2 --epochs 2 --out model")
+        .succeeds();
+    shown.says(&["mode1/friends (missing", "mode1/friends#2 (graph"]);
+}
+
+#[test]
+fn a_run_that_learnt_nothing_is_a_failure() {
+    let folder = Folder::new();
+    folder.write("huge.tns", "1 1 1 3e38\n2 2 2 -3e38\n1 2 2 3e38\n");
+    let shown = folder.run("fit huge.tns --rank 2 --epochs 3");
+    assert_eq!(shown.code, 1, "{}{}", shown.stdout, shown.stderr);
+    assert!(shown.stdout.contains("no step size was small enough"), "{}", shown.stdout);
+}

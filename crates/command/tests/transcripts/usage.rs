@@ -82,7 +82,10 @@ fn settings_out_of_range() {
     fit_refuses("--seed x", &["--seed", "'x'", "whole number"]);
     fit_refuses("--holdout 0.2 --patience 0", &["patience should be 1 or more, but is 0"]);
     for share in ["0", "1", "-0.2", "nan"] {
-        fit_refuses(&format!("--quiet --rank 2 --holdout {share}"), &["holdout should be between 0 and 1"]);
+        fit_refuses(
+            &format!("--quiet --rank 2 --holdout {share}"),
+            &["--holdout should be a share between 0 and 1"],
+        );
     }
 }
 
@@ -135,9 +138,4 @@ fn couplings_to_modes_that_do_not_exist() {
     // A mistyped mode is found before any file is opened.
     let shown = Folder::new().run(&format!("fit nowhere.tns {modes} --couple users=friends.tns"));
     shown.fails(2, &["no mode users"]);
-}
-
-#[test]
-fn two_couplings_of_one_name() {
-    fit_refuses("--couple 1=friends.tns --couple mode1=friends.tns,graph", &["mode1/friends"]);
 }

@@ -104,7 +104,8 @@ pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
 
 /// Where a link leads, so that the link stays and what it leads to is replaced; any other path as it is.
 fn resolve(path: &Path) -> Result<PathBuf, Error> {
-    if path.is_symlink() {
+    // A link is followed, and `.` gets a name to put others beside.
+    if path.is_symlink() || (path.exists() && path.file_name().is_none()) {
         fs::canonicalize(path).map_err(|source| Error::io(path, source))
     } else {
         Ok(path.to_path_buf())

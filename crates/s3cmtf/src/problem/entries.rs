@@ -29,6 +29,9 @@ impl Entries {
                 )));
             }
         }
+        if values.len() >= u32::MAX as usize {
+            return Err(Error::Problem("more than 2^32 - 2 entries".into()));
+        }
         if let Some(entry) = values.iter().position(|value| !value.is_finite()) {
             let what = format!("the value {} is not finite", values[entry]);
             return Err(Error::Entry { table: "entries".into(), entry, what });

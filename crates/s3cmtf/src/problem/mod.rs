@@ -120,9 +120,6 @@ impl ProblemBuilder {
         if entries.is_empty() {
             return Err(Error::Problem(format!("{}: there is no entry to learn from", entries.name())));
         }
-        if entries.len() >= u32::MAX as usize {
-            return Err(Error::Problem(format!("{}: more than 2^32 - 2 entries", entries.name())));
-        }
         let names = checked_names(names, order)?;
         if let Some(sizes) = &sizes
             && sizes.len() != order
@@ -170,9 +167,7 @@ impl ProblemBuilder {
         }
         let merged = duplicates::merge(&mut indices, &mut values);
         if merged > 0 {
-            notes.push(format!(
-                "{name}: {merged} duplicate entries were merged into the mean of their values"
-            ));
+            notes.push(merged_note(&name, merged));
         }
         let entries = Entries::from_rows(name, indices, values);
         for matrix in &mut coupled {
@@ -267,7 +262,10 @@ fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> 
             .map(|(a, b, weight)| (a.min(b), a.max(b), weight))
             .collect();
         if edges.len() < before {
-            notes.push(format!("{table}: {} edges from a row to itself were dropped", before - edges.len()));
+            notes.push(format!(
+                "{table}: dropped {} from a row to itself",
+                counted(before - edges.len(), "edge")
+            ));
         }
         if edges.is_empty() {
             return Err(Error::Problem(format!("{table}: the graph connects no two different rows")));
@@ -278,11 +276,21 @@ fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> 
     let merged = duplicates::merge(&mut indices, &mut values);
     if merged > 0 && matrix.kind == Kind::Graph {
         notes.push(format!(
-            "{table}: {merged} edges were given more than once (a-b and b-a are the same edge)"
+            "{table}: merged {} given more than once (a-b and b-a are the same edge)",
+            counted(merged, "edge")
         ));
     } else if merged > 0 {
-        notes.push(format!("{table}: {merged} duplicate entries were merged into the mean of their values"));
+        notes.push(merged_note(&table, merged));
     }
     matrix.entries = Entries::from_rows(table, indices, values);
     Ok(())
+}
+
+fn merged_note(table: &str, merged: usize) -> String {
+    let what = if merged == 1 { "duplicate entry was" } else { "duplicate entries were" };
+    format!("{table}: {merged} {what} merged into the mean of the values")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

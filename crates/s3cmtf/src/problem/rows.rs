@@ -5,12 +5,15 @@ use rayon::prelude::*;
 use super::entries::{Entries, UNKNOWN};
 use super::mode::Mode;
 
-/// Up to this many ids a table with one number per id is affordable and beats a search.
-const TABLE_LIMIT: usize = 1 << 26;
+/// Whether a table with one number for each of `size` ids is affordable, and beats searching for `ids` of them.
+fn table_pays(size: u32, ids: usize) -> bool {
+    size as usize <= (1 << 26).min(16 * ids + 1024)
+}
 
 /// A mode of `size` ids in which exactly the ids that occur in `lists` have a row.
 pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
-    let present = if (size as usize) <= TABLE_LIMIT {
+    let ids = lists.iter().map(|list| list.len()).sum();
+    let present = if table_pays(size, ids) {
         let mut seen = vec![false; size as usize];
         for &id in lists.iter().copied().flatten() {
             seen[id as usize] = true;
@@ -44,7 +47,7 @@ impl Mode {
                 }
             });
         };
-        if self.size() as usize <= TABLE_LIMIT && ids.len() > present.len() / 8 {
+        if table_pays(self.size(), ids.len()) {
             let mut table = vec![UNKNOWN; self.size() as usize];
             for (row, &id) in present.iter().enumerate() {
                 table[id as usize] = row as u32;

@@ -81,6 +81,17 @@ impl Cells {
         CellScratch { ones: vec![1.0; padded], sums: vec![0.0; padded], buffers: self.kernels.buffers() }
     }
 
+    /// The sum of squared errors over all cells.
+    pub(crate) fn squared_error(&self, rows: &[f32], columns: &[f32]) -> f64 {
+        let cells = self.rows.iter().zip(&self.columns).zip(&self.values);
+        let error = |((&row, &column), &value): ((&u32, &u32), &f32)| {
+            let (u, v) = (&rows[row as usize * self.rank..], &columns[column as usize * self.rank..]);
+            let product: f64 = (0..self.rank).map(|j| f64::from(u[j]) * f64::from(v[j])).sum();
+            f64::from(value) - product
+        };
+        cells.map(error).map(|error| error * error).sum()
+    }
+
     fn task(&self, task: usize) -> Range<usize> {
         self.tasks[task]..self.tasks[task + 1]
     }

@@ -4,7 +4,7 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
-use super::lanes::Lane;
+use super::lanes::{Counts, Lane};
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
@@ -48,6 +48,8 @@ pub(crate) struct Engine {
     pub(super) zeros: Vec<Zeros>,
     pub(super) graphs: Vec<Graph>,
     pub(super) lanes: Vec<Lane>,
+    /// For each round, how its entries fall on the lanes.
+    pub(super) counts: Vec<Counts>,
     pub(super) state: State,
     /// The model without its numbers.
     frame: Model,
@@ -109,6 +111,9 @@ impl Engine {
                 .map(|(matrix, placement)| placement.arrange(matrix.factor.values(), matrix.factor.rank(), 0))
                 .collect(),
         };
+        let private: Vec<usize> = (0..problem.order()).filter(|mode| !grid.blocked.contains(mode)).collect();
+        let counts =
+            (0..grid.rounds()).map(|round| Counts::of(&train, &grid, round, &private, &modes)).collect();
         let lanes = (0..grid.lanes)
             .map(|_| Lane {
                 core: Vec::new(),
@@ -129,6 +134,7 @@ impl Engine {
             zeros: Vec::new(),
             graphs: Vec::new(),
             lanes,
+            counts,
             state,
             frame: without_numbers(start),
         };

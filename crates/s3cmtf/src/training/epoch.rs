@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use s3cmtf_kernels::SharedRows;
 
 use super::engine::Engine;
-use super::lanes::{Counts, Lane, average_core, average_rows};
+use super::lanes::{Lane, average_core, average_rows};
 use super::method::{ModeRows, TensorStep};
 use super::zeros::{Half, half_step};
 use crate::params::Scheme;
@@ -30,7 +30,7 @@ impl Engine {
         let finished = match self.params.scheme {
             Scheme::Blocks => turns.into_iter().all(|turn| {
                 match turn {
-                    Turn::Tensor { round } => self.tensor_round(round, rate),
+                    Turn::Tensor { round } => self.tensor_round(round, rate, interrupt),
                     Turn::Cells { which, shift } => self.cells_round(which, shift, rate),
                 }
                 !interrupt.load(Ordering::Relaxed)
@@ -64,18 +64,19 @@ impl Engine {
     }
 
     /// The tasks of a round at once, each lane with a core and small modes of its own, averaged afterwards.
-    fn tensor_round(&mut self, round: usize, rate: f32) {
+    fn tensor_round(&mut self, round: usize, rate: f32, interrupt: &AtomicBool) {
         let (grid, ranks) = (&self.grid, &self.contraction.ranks);
         let private: Vec<usize> = (0..ranks.len()).filter(|mode| !grid.blocked.contains(mode)).collect();
         let train = &self.train;
-        let counts = Counts::of(train, &self.grid, round, &private, &self.modes);
+        let counts = &self.counts[round];
         let step = TensorStep {
             step: self.step(rate),
             reg: &self.reg,
             core_reg: self.core_reg,
-            core_boost: counts.core_boost(),
-            boost: &counts.boosts(),
+            core_boost: counts.core_boost,
+            boost: &counts.boosts,
             damped: true,
+            interrupt,
         };
         let state = &mut self.state;
         let core = &state.core;
@@ -120,9 +121,9 @@ impl Engine {
                 worker.run(core, &mut rows, train, chunks, &step);
             }
         });
-        average_core(&self.lanes, &counts, &mut state.core);
+        average_core(&self.lanes, counts, &mut state.core);
         for (values, &mode) in copies.iter_mut().zip(&private) {
-            average_rows(&self.lanes, &counts, mode, values, ranks[mode]);
+            average_rows(&self.lanes, counts, mode, values, ranks[mode]);
         }
     }
 
@@ -161,6 +162,7 @@ impl Engine {
             core_boost: self.lanes.len() as f32,
             boost: &vec![Vec::new(); self.modes.len()],
             damped: true,
+            interrupt,
         };
         let share = 1.0 / self.lanes.len() as f32;
         let next = AtomicUsize::new(0);
@@ -186,6 +188,9 @@ impl Engine {
                         for (place, (mine, seen)) in lane.core.iter_mut().zip(&mut seen).enumerate() {
                             // What all threads did meanwhile, and this thread's share of what it did itself.
                             *mine = shared_core.get(place) + share * (*mine - *seen);
+                            if step.step.nonnegative && *mine < 0.0 {
+                                *mine = 0.0;
+                            }
                             shared_core.set(place, *mine);
                             *seen = *mine;
                         }

@@ -17,6 +17,10 @@ pub(super) struct Counts {
     entries: Vec<u32>,
     /// For each mode and lane, the entries of each row; empty for modes that are not copied.
     rows: Vec<Vec<Vec<u32>>>,
+    /// The boost of the core's steps.
+    pub(super) core_boost: f32,
+    /// The boost of the steps of each row of the copied modes; empty for other modes.
+    pub(super) boosts: Vec<Vec<f32>>,
 }
 
 impl Counts {
@@ -27,7 +31,12 @@ impl Counts {
         private: &[usize],
         modes: &[Placement],
     ) -> Self {
-        let mut counts = Counts { entries: vec![0; grid.lanes], rows: vec![Vec::new(); modes.len()] };
+        let mut counts = Counts {
+            entries: vec![0; grid.lanes],
+            rows: vec![Vec::new(); modes.len()],
+            core_boost: 1.0,
+            boosts: Vec::new(),
+        };
         for &mode in private {
             counts.rows[mode] = vec![vec![0; modes[mode].rows()]; grid.lanes];
         }
@@ -42,6 +51,12 @@ impl Counts {
                 }
             }
         }
+        counts.core_boost = Counts::boost(counts.entries.iter().copied());
+        let boosts = counts.rows.iter().map(|lanes| {
+            let rows = lanes.first().map_or(0, Vec::len);
+            (0..rows).map(|row| Counts::boost(lanes.iter().map(|lane| lane[row]))).collect()
+        });
+        counts.boosts = boosts.collect();
         counts
     }
 
@@ -51,20 +66,6 @@ impl Counts {
         let (mut total, mut most) = (0, 0);
         counts.for_each(|count| (total, most) = (total + count, count.max(most)));
         if most == 0 { 1.0 } else { total as f32 / most as f32 }
-    }
-
-    /// The boost of the core's steps.
-    pub(super) fn core_boost(&self) -> f32 {
-        Counts::boost(self.entries.iter().copied())
-    }
-
-    /// The boost of the steps of each row of the copied modes.
-    pub(super) fn boosts(&self) -> Vec<Vec<f32>> {
-        let boosts = self.rows.iter().map(|lanes| {
-            let rows = lanes.first().map_or(0, Vec::len);
-            (0..rows).map(|row| Counts::boost(lanes.iter().map(|lane| lane[row]))).collect()
-        });
-        boosts.collect()
     }
 }
 

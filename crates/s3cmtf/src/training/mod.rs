@@ -5,6 +5,7 @@ mod engine;
 mod epoch;
 mod graph;
 mod lanes;
+mod merit;
 mod method;
 mod objective;
 mod placement;
@@ -106,12 +107,21 @@ impl<'a> Training<'a> {
                 )));
             }
             let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
-            if self.params.ranks_for(order) != ranks || self.params.core != model.core_kind() {
-                let expected =
-                    format!("{ranks:?} and the core {:?}, as in the model to start from", model.core_kind());
-                let value = format!("{:?} and {:?}", self.params.ranks_for(order), self.params.core);
-                return Err(Error::param("ranks", expected.to_lowercase(), value.to_lowercase()));
+            let list = |ranks: &[usize]| ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let asked = self.params.ranks_for(order);
+            if asked != ranks {
+                let expected = format!("{}, as in the model to start from", list(&ranks));
+                return Err(Error::param("ranks", expected, list(&asked)));
             }
+            if self.params.core != model.core_kind() {
+                let expected = format!("{}, as in the model to start from", model.core_kind().name());
+                return Err(Error::param("core", expected, self.params.core.name()));
+            }
+        }
+        if let Some(fraction) = self.holdout
+            && !(fraction > 0.0 && fraction < 1.0)
+        {
+            return Err(Error::param("holdout", "between 0 and 1, both excluded", fraction));
         }
         Ok(())
     }
@@ -136,9 +146,6 @@ impl<'a> Training<'a> {
             mean: problem.entries().mean(),
             fingerprint: problem.fingerprint(),
         };
-        let size = problem.entries().values().iter().map(|&value| f64::from(value).powi(2)).sum::<f64>();
-        let size = (size / problem.entries().len() as f64).sqrt();
-
         let start = start::start(&problem, &params, warm_start.as_ref());
         let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
         let mut engine = Engine::new(&problem, &params, start);
@@ -146,7 +153,7 @@ impl<'a> Training<'a> {
         let reported = test.as_ref().or(held_out.as_ref()).map(|entries| engine.arrange(entries));
         let watched = held_out.as_ref().filter(|_| test.is_some()).map(|entries| engine.arrange(entries));
 
-        let mut watch = Watch::new(&params, &mut engine, size);
+        let mut watch = Watch::new(&params, &mut engine);
         let mut history: Vec<Epoch> = Vec::new();
         let mut seconds = 0.0;
         let stop = loop {
@@ -156,6 +163,10 @@ impl<'a> Training<'a> {
             let finished = engine.epoch(epoch, rate as f32, interrupt);
             let spent = clock.elapsed().as_secs_f64();
             seconds += spent;
+            if !finished && engine.state().is_finite() {
+                // A part of an epoch is no epoch, but what it learnt is kept.
+                break Stop::Interrupted;
+            }
             let train_rmse = engine.train_rmse();
             let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
             let watched_rmse = watched.as_ref().map(|set| engine.rmse(set)).or(test_rmse);
@@ -164,10 +175,9 @@ impl<'a> Training<'a> {
                 Verdict::GiveUp => break Stop::Diverged,
                 Verdict::Good(stop) => {
                     let entries_per_second = engine.entries() as f64 / spent.max(1e-9);
-                    let rate = f64::from(rate as f32);
                     history.push(Epoch { epoch, seconds, entries_per_second, train_rmse, test_rmse, rate });
                     observe(&history[epoch - 1]);
-                    if !finished || interrupt.load(Ordering::Relaxed) {
+                    if interrupt.load(Ordering::Relaxed) {
                         break Stop::Interrupted;
                     }
                     if let Some(stop) = stop {
@@ -176,6 +186,7 @@ impl<'a> Training<'a> {
                 }
             }
         };
+        let halvings = watch.halvings();
         let best_epoch = watch.keep_best(&mut engine);
         let train_rmse = engine.train_rmse();
         let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
@@ -193,6 +204,7 @@ impl<'a> Training<'a> {
             data,
             instructions: s3cmtf_kernels::Level::best().name().to_owned(),
             threads,
+            halvings,
             summary,
             history,
         };

@@ -1,5 +1,7 @@
 //! The paper's objective (Section 3.2) and its gradient, of a given model; `docs/method.md` has the equations.
 
+use std::sync::atomic::AtomicBool;
+
 use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::graph::Graph;
@@ -9,6 +11,9 @@ use super::zeros::gram;
 use crate::model::{Chunks, Contraction, ErrorSums, Model, Order};
 use crate::params::{Method, Params};
 use crate::problem::{Coupled, Kind, Problem};
+
+/// The length of the steps that tell the gradients: 2^20.
+const LONG: f32 = 1_048_576.0;
 
 /// The gradient of the objective, in the form of the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +141,8 @@ fn arrange(problem: &Problem, model: &Model, chunk: usize) -> (Contraction, Chun
     (contraction, chunks)
 }
 
-/// Adds the tensor's part: the very steps of training, of length 1, on copies of the rows, tell the gradients.
+/// Adds the tensor's part: the very steps of training, on copies of the rows, tell the gradients. The steps are long,
+/// so that where a row was before does not drown its gradient; a power of two costs no digit.
 fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut Gradient) {
     // The reference methods step the core with every entry, so that they see one entry at a time here.
     let (contraction, set) = arrange(problem, model, if method == Method::Fast { CHUNK } else { 1 });
@@ -144,10 +150,18 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
     let packed = method.pack(&contraction, model.core());
     let order = problem.order();
     let no_reg: Vec<Vec<f32>> = vec![vec![0.0; CHUNK]; order];
-    let step = Step { rate: 1.0, l1: false, nonnegative: false };
+    let step = Step { rate: LONG, l1: false, nonnegative: false };
     let no_boost = vec![Vec::new(); order];
-    let step =
-        TensorStep { step, reg: &no_reg, core_reg: 0.0, core_boost: 1.0, boost: &no_boost, damped: false };
+    let never = AtomicBool::new(false);
+    let step = TensorStep {
+        step,
+        reg: &no_reg,
+        core_reg: 0.0,
+        core_boost: 1.0,
+        boost: &no_boost,
+        damped: false,
+        interrupt: &never,
+    };
     for chunk in 0..set.chunks() {
         let entries = set.entries(chunk);
         // One copy of a row per entry in the inner modes, so that no step sees another; one in the outer modes.
@@ -179,13 +193,13 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
                 let index = set.indices[mode][entries.start + copy] as usize;
                 let sums = &mut gradient.factors[mode][index * rank..][..rank];
                 sums.iter_mut().zip(old.iter().zip(new)).for_each(|(sum, (&old, &new))| {
-                    *sum += f64::from(old) - f64::from(new);
+                    *sum += (f64::from(old) - f64::from(new)) / f64::from(LONG);
                 });
             }
         }
         let (old, new) = (model.core(), method.unpack(&contraction, &core, model.core()));
         for (sum, (&old, &new)) in gradient.core.iter_mut().zip(old.values().iter().zip(new.values())) {
-            *sum += f64::from(old) - f64::from(new);
+            *sum += (f64::from(old) - f64::from(new)) / f64::from(LONG);
         }
     }
 }

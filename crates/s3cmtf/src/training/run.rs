@@ -94,6 +94,8 @@ pub struct Record {
     pub instructions: String,
     /// The number of threads used.
     pub threads: usize,
+    /// How often an epoch left the model clearly worse than the start, so that it was taken back and the rate halved.
+    pub halvings: u32,
     /// The end in numbers.
     pub summary: Summary,
     /// Each epoch in numbers.

@@ -34,6 +34,16 @@ impl Sparse {
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
+    /// The sum over all cells of the value times the product of its row of `left` and its column's of `right`.
+    pub(crate) fn dot(&self, left: &[f32], right: &[f32], rank: usize) -> f64 {
+        let mut pulled = vec![0.0; rank];
+        let row = |(row, left): (usize, &[f32])| {
+            self.pull(row, right, rank, &mut pulled);
+            left.iter().zip(&pulled).map(|(&left, right)| f64::from(left) * right).sum::<f64>()
+        };
+        left.chunks_exact(rank).enumerate().map(row).sum()
+    }
+
     /// Sums the rows of `factor` that a row's columns name, each times its value; returns the sum of the values.
     pub(crate) fn pull(&self, row: usize, factor: &[f32], rank: usize, sum: &mut [f64]) -> f64 {
         sum.fill(0.0);

@@ -48,6 +48,12 @@ pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) ->
     if let Some(warm) = warm {
         take_over(&mut model, warm);
     }
+    if params.nonnegative {
+        let factors =
+            model.factors.iter_mut().chain(model.coupled.iter_mut().map(|matrix| &mut matrix.factor));
+        let lists = std::iter::once(model.core.values_mut()).chain(factors.map(Factor::values_mut));
+        lists.flatten().for_each(|value| *value = value.max(0.0));
+    }
     model
 }
 
@@ -116,7 +122,6 @@ fn mean_start(
         CoreKind::Diagonal => {
             let unit = scale.spread / base.powi(order as i32 - 1);
             let first = scale.mean / base.powi(order as i32);
-            let first = if nonnegative { first.max(0.0) } else { first };
             Core::Diagonal((0..ranks[0]).map(|j| if j == 0 { first as f32 } else { unit as f32 }).collect())
         }
         CoreKind::Full => {
@@ -137,7 +142,7 @@ fn mean_start(
                     }
                     index[mode] = 0;
                 }
-                if nonnegative { value.max(0.0) as f32 } else { value as f32 }
+                value as f32
             });
             Core::full(ranks.to_vec(), values.collect())
         }

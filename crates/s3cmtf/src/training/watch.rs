@@ -6,6 +6,8 @@ use crate::params::Params;
 
 /// How often the rate is halved before the run is given up.
 const MOST_HALVINGS: u32 = 40;
+/// An RMSE may be larger than the start's by this factor.
+const ROOM: f64 = 1.4;
 
 /// What an epoch came to.
 pub(crate) enum Verdict {
@@ -22,9 +24,9 @@ pub(crate) struct Watch {
     epochs: usize,
     tolerance: f64,
     patience: Option<usize>,
-    /// The root mean square of the values: the RMSE of predicting zero.
-    size: f64,
     good: State,
+    start_rmse: f64,
+    start_merit: f64,
     train_rmse: f64,
     halvings: u32,
     last_epoch: usize,
@@ -38,15 +40,17 @@ struct Best {
 }
 
 impl Watch {
-    /// Starts to watch; `size` is the root mean square of the training values.
-    pub(crate) fn new(params: &Params, engine: &mut Engine, size: f64) -> Self {
+    /// Starts to watch.
+    pub(crate) fn new(params: &Params, engine: &mut Engine) -> Self {
+        let train_rmse = engine.train_rmse();
         Watch {
             epochs: params.epochs,
             tolerance: params.tolerance,
             patience: params.patience,
-            size,
             good: engine.state().clone(),
-            train_rmse: engine.train_rmse(),
+            start_rmse: train_rmse,
+            start_merit: engine.merit(train_rmse),
+            train_rmse,
             halvings: 0,
             last_epoch: 0,
             best: None,
@@ -66,10 +70,7 @@ impl Watch {
         train_rmse: f64,
         watched_rmse: Option<f64>,
     ) -> Verdict {
-        // A strong regulariser may rightly take the model to zero, where the RMSE is `size`; no further.
-        let limit = 2.0 * self.size.max(self.train_rmse).max(f64::MIN_POSITIVE);
-        let fine = train_rmse.is_finite() && train_rmse <= limit && engine.state().is_finite();
-        if !fine {
+        if !engine.state().is_finite() || !train_rmse.is_finite() || self.is_worse(engine, train_rmse) {
             engine.set_state(self.good.clone());
             self.halvings += 1;
             return if self.halvings > MOST_HALVINGS { Verdict::GiveUp } else { Verdict::Diverged };
@@ -96,7 +97,24 @@ impl Watch {
         Verdict::Good(stop)
     }
 
-    /// Puts the best state in place, the last one if none was chosen; returns its epoch.
+    /// Whether a state is clearly worse than the start.
+    ///
+    /// Only a larger RMSE is suspicious, and it may be larger rightly, where a strong regulariser or a heavy matrix
+    /// asks for it; so then the objective decides. Steps are noisy, so both have some room.
+    fn is_worse(&self, engine: &Engine, train_rmse: f64) -> bool {
+        if train_rmse <= ROOM * self.start_rmse {
+            return false;
+        }
+        let growth = engine.merit(train_rmse) - self.start_merit;
+        growth.is_nan() || growth > (ROOM * ROOM - 1.0) * engine.squares(self.start_rmse)
+    }
+
+    /// How often the rate was halved.
+    pub(crate) fn halvings(&self) -> u32 {
+        self.halvings
+    }
+
+    /// Puts the best state in place, if one was chosen; returns its epoch, or the last one.
     pub(crate) fn keep_best(self, engine: &mut Engine) -> usize {
         match self.best {
             Some(best) => {

@@ -98,7 +98,7 @@ fn solve_constrained(system: &[f64], target: &[f64], row: &mut [f32], half: &Hal
             let others = (0..rank).filter(|&l| l != j).map(|l| system[j * rank + l] * f64::from(row[l]));
             let free = target[j] - others.sum::<f64>();
             let shrunk = free.signum() * (free.abs() - threshold).max(0.0) / system[j * rank + j];
-            row[j] = if half.nonnegative { shrunk.max(0.0) } else { shrunk } as f32;
+            row[j] = if half.nonnegative && shrunk < 0.0 { 0.0 } else { shrunk as f32 };
         }
     }
 }

@@ -20,6 +20,7 @@ fn record() -> Record {
         data: DataRecord { entries: 3, test_entries: 0, mean: 3.7, fingerprint: "00ff".into() },
         instructions: "avx2".into(),
         threads: 2,
+        halvings: 0,
         summary: Summary {
             stop: Stop::Epochs,
             epochs: 1,

@@ -1,6 +1,7 @@
 //! The default method: entries that share their outer rows share the contraction of the core.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use s3cmtf_kernels::{Rows, Side, Step, Sums, prefetch};
 
@@ -123,6 +124,9 @@ impl Worker for Fast {
         let end = set.starts[chunks.end] as usize;
         let mut near = set.starts[chunks.start] as usize;
         for chunk in chunks {
+            if step.interrupt.load(Ordering::Relaxed) {
+                return;
+            }
             let entries = set.entries(chunk);
             // The kernel looks ahead within a chunk; here the first rows of the chunks to come are brought near.
             near = near.max(entries.end);

@@ -6,6 +6,7 @@ mod opt;
 mod per_entry;
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use s3cmtf_kernels::{Rows, SharedRows, Step};
 
@@ -75,6 +76,8 @@ pub(crate) struct TensorStep<'a> {
     pub(crate) boost: &'a [Vec<f32>],
     /// Whether a step that sums over a chunk is shortened where its length would overshoot.
     pub(crate) damped: bool,
+    /// Stops the worker between two chunks once it is true.
+    pub(crate) interrupt: &'a AtomicBool,
 }
 
 impl TensorStep<'_> {
@@ -86,7 +89,7 @@ impl TensorStep<'_> {
 
 /// Steps through tensor entries, one thread's worth of it.
 pub(crate) trait Worker: Send {
-    /// Steps through chunks of entries.
+    /// Steps through chunks of entries, unless it is interrupted.
     fn run(
         &mut self,
         core: &mut [f32],
@@ -135,5 +138,6 @@ pub(crate) fn stepped(old: f32, gradient: f32, reg: f32, step: Step) -> f32 {
     } else {
         old - step.rate * gradient - shrink * old
     };
-    if step.nonnegative { new.max(0.0) } else { new }
+    // Not `max`, which would turn a NaN into a zero that nobody notices.
+    if step.nonnegative && new < 0.0 { 0.0 } else { new }
 }

@@ -1,6 +1,7 @@
 //! The paper's Algorithm 1 on tensor entries: one entry after the other, gradients first, then the step.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use s3cmtf_kernels::Step;
 
@@ -149,6 +150,9 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
     ) {
         let entries = set.starts[chunks.start] as usize..set.starts[chunks.end] as usize;
         for entry in entries {
+            if step.interrupt.load(Ordering::Relaxed) {
+                return;
+            }
             for (mode, row) in self.rows.iter_mut().enumerate() {
                 rows[mode].load(set.indices[mode][entry], row);
             }
