@@ -160,11 +160,18 @@ impl Contraction {
     /// Working memory for [`Contraction::predict`] and the fast method.
     pub(crate) fn scratch(&self) -> Scratch {
         Scratch {
-            outer: self.outer.iter().map(|&mode| vec![0.0; self.ranks[mode]]).collect(),
-            weights: Vec::with_capacity(self.weights),
+            outer: self.outer.iter().map(|&mode| zeros_apart(self.ranks[mode])).collect(),
+            weights: zeros_apart(self.weights),
             buffers: self.kernels.buffers(),
         }
     }
+}
+
+/// Zeros with room behind them, so that what one thread writes never shares a cache line with another's.
+pub(crate) fn zeros_apart(len: usize) -> Vec<f32> {
+    let mut zeros = Vec::with_capacity(len + 32);
+    zeros.resize(len, 0.0);
+    zeros
 }
 
 /// The working memory of one thread.

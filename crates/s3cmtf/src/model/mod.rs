@@ -8,7 +8,7 @@ mod orthogonal;
 mod predict;
 
 pub use self::core::Core;
-pub(crate) use contraction::{Contraction, Scratch};
+pub(crate) use contraction::{Contraction, Scratch, zeros_apart};
 pub(crate) use grouping::{Chunks, Order};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::{Rows, Side, Step, Sums, prefetch};
 
 use super::{ModeRows, TensorStep, Worker, stepped};
-use crate::model::{Chunks, Contraction, Scratch};
-use crate::params::CoreKind;
+use crate::model::{Chunks, Contraction, Scratch, zeros_apart};
+use crate::params::{CoreKind, MAX_RANK};
 
 /// Rows are brought near this many entries before they are needed.
 const AHEAD: usize = 12;
@@ -32,10 +32,10 @@ impl Fast {
         };
         Fast {
             scratch: contraction.scratch(),
-            h: vec![0.0; contraction.weights],
-            d: vec![0.0; diagonal],
-            m: vec![0.0; diagonal],
-            gradient: Vec::new(),
+            h: zeros_apart(contraction.weights),
+            d: zeros_apart(diagonal),
+            m: zeros_apart(diagonal),
+            gradient: zeros_apart(MAX_RANK),
             contraction,
         }
     }
