@@ -26,7 +26,7 @@ CRATES = {
 # What each module of the library may use. `params` and `error` are for everybody.
 LAYERS = ["problem", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
-MODULES |= {"world": {"problem"}, "params": {"problem"}, "error": set()}
+MODULES |= {"world": {"problem"}, "synthetic": {"problem"}, "params": {"problem"}, "error": set()}
 EVERYBODYS = {"params", "error"}
 
 

@@ -4,9 +4,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::vector::Vector;
 
-/// No vector has more.
-const MOST_LANES: usize = 16;
-
 /// Rows that a kernel may change. Sealed: the kernels rely on what the two implementations promise.
 pub trait Rows: sealed::Sealed {
     /// Asks for `count` numbers from `start` on to be brought near; a place outside is no harm.
@@ -134,6 +131,11 @@ pub(crate) unsafe fn copy<V: Vector>(from: *const f32, count: usize, to: *mut f3
 /// This is the one data race of the project, and it is not one in the language's sense: every number is an atomic,
 /// read and written with relaxed ordering. A thread may see a row of which another has written only a part, or
 /// lose an update to a number; that is what HOGWILD! allows, and each number is always one that was written.
+///
+/// One atomic at a time is slow, so on x86-64 a row moves by vector instructions in `asm!` (`arch/x86_64.rs`). The
+/// compiler cannot look into those, so what they do must be something that Rust code could have done in their place,
+/// and it is: the loop of relaxed loads or stores that stands in `Vector::load_shared` and `store_shared`. The
+/// processors do not promise that a vector move is atomic as a whole, but none splits an aligned 32-bit element.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRows<'a> {
     numbers: &'a [AtomicU32],
@@ -195,42 +197,29 @@ impl sealed::Sealed for SharedRows<'_> {
 
     #[inline(always)]
     unsafe fn load_vector<V: Vector>(&self, start: usize, count: usize) -> V {
-        let mut row = [0.0f32; MOST_LANES];
-        let numbers = &self.numbers[start..start + count];
-        row.iter_mut()
-            .zip(numbers)
-            .for_each(|(to, number)| *to = f32::from_bits(number.load(Ordering::Relaxed)));
-        // SAFETY: no vector has more lanes than `row` has numbers.
-        unsafe { V::load(row.as_ptr()) }
+        // SAFETY: the caller keeps `count` within the lanes.
+        unsafe { V::load_shared(&self.numbers[start..start + count]) }
     }
 
     #[inline(always)]
     unsafe fn store_vector<V: Vector>(&mut self, start: usize, count: usize, vector: V) {
-        let mut row = [0.0f32; MOST_LANES];
-        // SAFETY: no vector has more lanes than `row` has numbers.
-        unsafe { vector.store(row.as_mut_ptr()) };
-        let numbers = &self.numbers[start..start + count];
-        row.iter().zip(numbers).for_each(|(value, number)| number.store(value.to_bits(), Ordering::Relaxed));
+        // SAFETY: the caller keeps `count` within the lanes.
+        unsafe { vector.store_shared(&self.numbers[start..start + count]) }
     }
 
     #[inline(always)]
     unsafe fn load<V: Vector>(&self, start: usize, count: usize, to: *mut f32) {
-        let numbers = &self.numbers[start..start + count];
-        // SAFETY: the caller gives room for `count` rounded up to whole vectors at `to`.
-        let to = unsafe { std::slice::from_raw_parts_mut(to, count.next_multiple_of(V::LANES)) };
-        let (row, rest) = to.split_at_mut(count);
-        for (to, number) in row.iter_mut().zip(numbers) {
-            *to = f32::from_bits(number.load(Ordering::Relaxed));
+        for (part, numbers) in self.numbers[start..start + count].chunks(V::LANES).enumerate() {
+            // SAFETY: a chunk has at most as many numbers as lanes; the caller gives room for whole vectors at `to`.
+            unsafe { V::load_shared(numbers).store(to.add(part * V::LANES)) }
         }
-        rest.fill(0.0);
     }
 
     #[inline(always)]
     unsafe fn store<V: Vector>(&mut self, start: usize, count: usize, from: *const f32) {
-        // SAFETY: the caller vouches for `count` numbers at `from`.
-        let from = unsafe { std::slice::from_raw_parts(from, count) };
-        for (number, &value) in self.numbers[start..start + count].iter().zip(from) {
-            number.store(value.to_bits(), Ordering::Relaxed);
+        for (part, numbers) in self.numbers[start..start + count].chunks(V::LANES).enumerate() {
+            // SAFETY: a chunk has at most as many numbers as lanes; the caller vouches for whole vectors at `from`.
+            unsafe { V::load(from.add(part * V::LANES)).store_shared(numbers) }
         }
     }
 }

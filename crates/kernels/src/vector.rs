@@ -1,5 +1,10 @@
 //! The operations that the kernels need of a vector of `f32`.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// No vector has more.
+const MOST_LANES: usize = 16;
+
 /// A vector of [`Vector::LANES`] numbers.
 ///
 /// # Safety
@@ -39,6 +44,34 @@ pub unsafe trait Vector: Copy {
     /// # Safety
     /// Those `n` must be writable.
     unsafe fn store_part(self, to: *mut f32, n: usize);
+
+    /// The `n <= LANES` numbers, which other threads may write meanwhile, and zeros after them. Each number is read
+    /// at once and with relaxed ordering; the whole is not.
+    ///
+    /// # Safety
+    /// There must be at most `LANES` numbers.
+    #[inline(always)]
+    unsafe fn load_shared(numbers: &[AtomicU32]) -> Self {
+        let mut lanes = [0.0f32; MOST_LANES];
+        let read = |number: &AtomicU32| f32::from_bits(number.load(Ordering::Relaxed));
+        lanes.iter_mut().zip(numbers).for_each(|(lane, number)| *lane = read(number));
+        // SAFETY: no vector has more lanes than the array.
+        unsafe { Self::load(lanes.as_ptr()) }
+    }
+
+    /// Writes the first `n <= LANES` numbers, which other threads may read and write meanwhile, each at once and with
+    /// relaxed ordering.
+    ///
+    /// # Safety
+    /// There must be at most `LANES` numbers.
+    #[inline(always)]
+    unsafe fn store_shared(self, numbers: &[AtomicU32]) {
+        let mut lanes = [0.0f32; MOST_LANES];
+        // SAFETY: no vector has more lanes than the array.
+        unsafe { self.store(lanes.as_mut_ptr()) };
+        let write = |(lane, number): (&f32, &AtomicU32)| number.store(lane.to_bits(), Ordering::Relaxed);
+        lanes.iter().zip(numbers).for_each(write);
+    }
 
     /// `self * factor + addend`.
     ///

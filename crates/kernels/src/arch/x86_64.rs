@@ -1,6 +1,8 @@
 //! AVX2 and AVX-512 vectors.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
+use std::sync::atomic::AtomicU32;
 
 use crate::vector::Vector;
 
@@ -24,6 +26,12 @@ unsafe fn mask8(n: usize) -> __m256i {
     debug_assert!(n <= 8);
     // SAFETY: `8 - n .. 16 - n` lies inside the table.
     unsafe { _mm256_loadu_si256(MASKS.as_ptr().add(8 - n).cast()) }
+}
+
+/// The mask of the first `n <= 16` lanes.
+#[inline(always)]
+fn mask16(n: usize) -> u16 {
+    ((1u32 << n) - 1) as u16
 }
 
 // SAFETY: each method is the instruction that the trait describes; masked loads and stores touch no memory in
@@ -59,6 +67,42 @@ unsafe impl Vector for Ymm {
     unsafe fn store_part(self, to: *mut f32, n: usize) {
         // SAFETY: the caller has AVX2 and vouches for `n` numbers.
         unsafe { _mm256_maskstore_ps(to, mask8(n), self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load_shared(numbers: &[AtomicU32]) -> Self {
+        debug_assert!(numbers.len() <= 8);
+        let vector: __m256;
+        // SAFETY: reads the first `numbers.len()` elements and no more; stands for a relaxed load of each, see
+        // `SharedRows`.
+        unsafe {
+            asm!(
+                "vmaskmovps {vector}, {mask}, [{from}]",
+                vector = out(ymm_reg) vector,
+                mask = in(ymm_reg) mask8(numbers.len()),
+                from = in(reg) numbers.as_ptr(),
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        Ymm(vector)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store_shared(self, numbers: &[AtomicU32]) {
+        debug_assert!(numbers.len() <= 8);
+        // SAFETY: writes the first `numbers.len()` elements and no more; stands for a relaxed store of each, see
+        // `SharedRows`.
+        unsafe {
+            asm!(
+                "vmaskmovps [{to}], {mask}, {vector}",
+                vector = in(ymm_reg) self.0,
+                mask = in(ymm_reg) mask8(numbers.len()),
+                to = in(reg) numbers.as_ptr(),
+                options(nostack, preserves_flags),
+            );
+        }
     }
 
     #[inline(always)]
@@ -128,13 +172,49 @@ unsafe impl Vector for Zmm {
     #[inline(always)]
     unsafe fn load_part(from: *const f32, n: usize) -> Self {
         // SAFETY: the caller has AVX-512 and vouches for `n` numbers.
-        Zmm(unsafe { _mm512_maskz_loadu_ps((1u16 << n) - 1, from) })
+        Zmm(unsafe { _mm512_maskz_loadu_ps(mask16(n), from) })
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut f32, n: usize) {
         // SAFETY: the caller has AVX-512 and vouches for `n` numbers.
-        unsafe { _mm512_mask_storeu_ps(to, (1u16 << n) - 1, self.0) }
+        unsafe { _mm512_mask_storeu_ps(to, mask16(n), self.0) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn load_shared(numbers: &[AtomicU32]) -> Self {
+        debug_assert!(numbers.len() <= 16);
+        let vector: __m512;
+        // SAFETY: reads the first `numbers.len()` elements and no more; stands for a relaxed load of each, see
+        // `SharedRows`.
+        unsafe {
+            asm!(
+                "vmovups {vector}{{{mask}}}{{z}}, [{from}]",
+                vector = out(zmm_reg) vector,
+                mask = in(kreg) mask16(numbers.len()),
+                from = in(reg) numbers.as_ptr(),
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        Zmm(vector)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn store_shared(self, numbers: &[AtomicU32]) {
+        debug_assert!(numbers.len() <= 16);
+        // SAFETY: writes the first `numbers.len()` elements and no more; stands for a relaxed store of each, see
+        // `SharedRows`.
+        unsafe {
+            asm!(
+                "vmovups [{to}]{{{mask}}}, {vector}",
+                vector = in(zmm_reg) self.0,
+                mask = in(kreg) mask16(numbers.len()),
+                to = in(reg) numbers.as_ptr(),
+                options(nostack, preserves_flags),
+            );
+        }
     }
 
     #[inline(always)]
