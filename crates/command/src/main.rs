@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed (files, data), 2 wrong usage, 130 interrupted.
 
 mod args;
+mod bench;
 mod check;
 mod couple;
 mod demo;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),
+        Verb::Bench(args) => bench::run(&args),
     };
     outcome.unwrap_or_else(failure::report)
 }

@@ -7,22 +7,45 @@ use crate::{CHUNK, Shape};
 #[repr(C, align(64))]
 struct Line([f32; 16]);
 
-#[derive(Clone, Debug)]
-pub(crate) struct Aligned(Vec<Line>);
+/// Numbers that start at a cache line. A core that does not makes every vector of it straddle two lines, which costs
+/// twice the time.
+#[derive(Clone, Debug, Default)]
+pub struct Aligned {
+    lines: Vec<Line>,
+    len: usize,
+}
 
 impl Aligned {
-    fn new(len: usize) -> Self {
-        Aligned(vec![Line([0.0; 16]); len.div_ceil(16)])
+    /// Zeros.
+    pub fn new(len: usize) -> Self {
+        Aligned { lines: vec![Line([0.0; 16]); len.div_ceil(16)], len }
     }
 
-    pub(crate) fn as_slice(&self) -> &[f32] {
-        // SAFETY: a `Line` is 16 numbers and nothing else (repr(C), 64 bytes).
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 16) }
+    /// Becomes a copy of other numbers.
+    pub fn copy_from(&mut self, numbers: &[f32]) {
+        self.lines.resize(numbers.len().div_ceil(16), Line([0.0; 16]));
+        self.len = numbers.len();
+        self.as_mut_slice().copy_from_slice(numbers);
     }
 
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [f32] {
+    /// The numbers.
+    pub fn as_slice(&self) -> &[f32] {
+        // SAFETY: a `Line` is 16 numbers and nothing else (repr(C), 64 bytes), and `len` is at most all of them.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+    }
+
+    /// The numbers.
+    pub fn as_mut_slice(&mut self) -> &mut [f32] {
         // SAFETY: as above, and the borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 16) }
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+impl From<Vec<f32>> for Aligned {
+    fn from(numbers: Vec<f32>) -> Self {
+        let mut aligned = Aligned::default();
+        aligned.copy_from(&numbers);
+        aligned
     }
 }
 

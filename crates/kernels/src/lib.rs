@@ -23,7 +23,7 @@ mod memory;
 mod rows;
 mod vector;
 
-pub use buffers::Buffers;
+pub use buffers::{Aligned, Buffers};
 pub use memory::advise_huge_pages;
 pub use rows::{Rows, SharedRows};
 

@@ -19,6 +19,11 @@ pub use params::{CoreKind, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
 pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
 pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};
 
+/// The vector instructions that runs on this machine use, as in `run.json`.
+pub fn instructions() -> &'static str {
+    s3cmtf_kernels::Level::best().name()
+}
+
 /// The example of the README, as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

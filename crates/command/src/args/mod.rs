@@ -1,5 +1,6 @@
 //! What was typed: the one definition of every verb and flag. Nothing is opened or checked against data here.
 
+mod bench;
 mod choices;
 mod fit;
 mod generate;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use bench::{BenchArgs, BenchVerb};
 pub(crate) use fit::FitArgs;
 pub(crate) use generate::GenerateArgs;
 
@@ -46,6 +48,8 @@ pub(crate) enum Verb {
     Demo(DemoArgs),
     /// Write made-up data of a known shape, such as movielens-10m or yelp, from a planted model
     Generate(GenerateArgs),
+    /// Measure the speed of this machine on made-up data, one JSON object per line
+    Bench(BenchArgs),
 }
 
 /// What `evaluate` was given.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::{Add, Range};
 
-use s3cmtf_kernels::{CHUNK, Level};
+use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
 use super::Model;
 use super::contraction::Contraction;
@@ -116,7 +116,7 @@ impl Add for Pieces {
 /// A model and entries arranged for prediction.
 struct Prepared<'a> {
     contraction: Contraction,
-    core: Vec<f32>,
+    core: Aligned,
     factors: Vec<Cow<'a, [f32]>>,
     chunks: Chunks,
 }
@@ -141,7 +141,7 @@ impl<'a> Prepared<'a> {
         let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
         let order = Order { chunk: CHUNK, tasks: None, seed: None };
         let chunks = Chunks::new(&contraction, &arrays, &values, &order);
-        Prepared { core: contraction.pack(&model.core), contraction, factors, chunks }
+        Prepared { core: contraction.pack(&model.core).into(), contraction, factors, chunks }
     }
 
     fn sum<S: Send + Default + Add<Output = S>>(
@@ -149,6 +149,6 @@ impl<'a> Prepared<'a> {
         visit: impl Fn(Range<usize>, &[f32]) -> S + Sync,
     ) -> S {
         let factors: Vec<&[f32]> = self.factors.iter().map(|factor| &factor[..]).collect();
-        self.chunks.sum(&self.contraction, &self.core, &factors, visit)
+        self.chunks.sum(&self.contraction, self.core.as_slice(), &factors, visit)
     }
 }

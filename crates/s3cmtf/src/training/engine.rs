@@ -1,6 +1,6 @@
 //! The state of a run, arranged for speed: rows stand by blocks, entries by tasks and chunks.
 
-use s3cmtf_kernels::{CHUNK, Level, Step};
+use s3cmtf_kernels::{Aligned, CHUNK, Level, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
@@ -116,7 +116,7 @@ impl Engine {
             (0..grid.rounds()).map(|round| Counts::of(&train, &grid, round, &private, &modes)).collect();
         let lanes = (0..grid.lanes)
             .map(|_| Lane {
-                core: Vec::new(),
+                core: Aligned::default(),
                 copies: vec![Vec::new(); problem.order()],
                 worker: params.method.worker(&contraction),
             })
@@ -225,11 +225,12 @@ impl Engine {
 
     fn rmse_of(&self, set: &Chunks) -> f64 {
         let core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
-        let core = self.contraction.pack(&core);
+        let core = Aligned::from(self.contraction.pack(&core));
         let factors: Vec<&[f32]> = self.state.factors.iter().map(Vec::as_slice).collect();
-        let sums: ErrorSums = set.sum(&self.contraction, &core, &factors, |entries, predictions| {
-            ErrorSums::of(&set.values[entries], predictions, None)
-        });
+        let sums: ErrorSums =
+            set.sum(&self.contraction, core.as_slice(), &factors, |entries, predictions| {
+                ErrorSums::of(&set.values[entries], predictions, None)
+            });
         (sums.squared / set.len() as f64).sqrt()
     }
 

@@ -100,8 +100,7 @@ impl Engine {
             work[task % grid.lanes].push((round * grid.blocks + task, owned.collect()));
         }
         self.lanes.par_iter_mut().zip(work).for_each(|(lane, tasks)| {
-            lane.core.clear();
-            lane.core.extend_from_slice(core);
+            lane.core.copy_from(core);
             for (values, &mode) in copies.iter().zip(&private) {
                 lane.copies[mode].clear();
                 lane.copies[mode].extend_from_slice(values);
@@ -118,7 +117,7 @@ impl Engine {
                         false => owned.next().unwrap_or(ModeRows::Owned { rows: &mut [], base: 0 }),
                     })
                     .collect();
-                worker.run(core, &mut rows, train, chunks, &step);
+                worker.run(core.as_mut_slice(), &mut rows, train, chunks, &step);
             }
         });
         average_core(&self.lanes, counts, &mut state.core);
@@ -174,8 +173,8 @@ impl Engine {
         let (train, cells) = (&self.train, &self.cells);
         self.lanes.par_iter_mut().for_each(|lane| {
             let mut scratch: Vec<_> = cells.iter().map(|cells| cells.scratch()).collect();
-            lane.core = (0..shared_core.len()).map(|place| shared_core.get(place)).collect();
-            let mut seen = lane.core.clone();
+            let mut seen: Vec<f32> = (0..shared_core.len()).map(|place| shared_core.get(place)).collect();
+            lane.core.copy_from(&seen);
             while !interrupt.load(Ordering::Relaxed) {
                 let Some(&(turn, task)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 match turn {
@@ -184,8 +183,10 @@ impl Engine {
                         let chunks = train.tasks[task] as usize..train.tasks[task + 1] as usize;
                         let mut rows: Vec<ModeRows<'_>> =
                             factors.iter().map(|&rows| ModeRows::Shared(rows)).collect();
-                        lane.worker.run(&mut lane.core, &mut rows, train, chunks, &step);
-                        for (place, (mine, seen)) in lane.core.iter_mut().zip(&mut seen).enumerate() {
+                        lane.worker.run(lane.core.as_mut_slice(), &mut rows, train, chunks, &step);
+                        for (place, (mine, seen)) in
+                            lane.core.as_mut_slice().iter_mut().zip(&mut seen).enumerate()
+                        {
                             // What all threads did meanwhile, and this thread's share of what it did itself.
                             *mine = shared_core.get(place) + share * (*mine - *seen);
                             if step.step.nonnegative && *mine < 0.0 {

@@ -1,12 +1,14 @@
 //! Copies of what all tasks share, one per task that runs at once, and how they become one again.
 
+use s3cmtf_kernels::Aligned;
+
 use super::method::Worker;
 use super::placement::{Grid, Placement};
 use crate::model::Chunks;
 
 /// What one of the tasks that run at once has for itself.
 pub(super) struct Lane {
-    pub(super) core: Vec<f32>,
+    pub(super) core: Aligned,
     /// For each mode that is not blocked, a copy of its rows.
     pub(super) copies: Vec<Vec<f32>>,
     pub(super) worker: Box<dyn Worker>,
@@ -72,7 +74,7 @@ impl Counts {
 /// The mean of the lanes' cores, each weighted by its entries.
 pub(super) fn average_core(lanes: &[Lane], counts: &Counts, core: &mut [f32]) {
     if let [lane] = lanes {
-        return core.copy_from_slice(&lane.core);
+        return core.copy_from_slice(lane.core.as_slice());
     }
     let total: u32 = counts.entries.iter().sum();
     if total == 0 {
@@ -81,7 +83,7 @@ pub(super) fn average_core(lanes: &[Lane], counts: &Counts, core: &mut [f32]) {
     core.fill(0.0);
     for (lane, &entries) in lanes.iter().zip(&counts.entries) {
         let share = entries as f32 / total as f32;
-        core.iter_mut().zip(&lane.core).for_each(|(core, lane)| *core += share * lane);
+        core.iter_mut().zip(lane.core.as_slice()).for_each(|(core, lane)| *core += share * lane);
     }
 }
 

@@ -202,7 +202,7 @@ impl<'a> Training<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             params,
             data,
-            instructions: s3cmtf_kernels::Level::best().name().to_owned(),
+            instructions: crate::instructions().to_owned(),
             threads,
             halvings,
             summary,
