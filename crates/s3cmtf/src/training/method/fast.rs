@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use s3cmtf_kernels::{Rows, Side, Step, Sums, prefetch};
 
-use super::{ModeRows, TensorStep, Worker, stepped};
+use super::{ModeRows, TensorStep, Worker, step_all};
 use crate::model::{Chunks, Contraction, Scratch, zeros_apart};
 use crate::params::{CoreKind, MAX_RANK};
 
@@ -21,7 +21,9 @@ pub(super) struct Fast {
     /// For a diagonal core: the contracted diagonal, and the chunk's `M`.
     d: Vec<f32>,
     m: Vec<f32>,
+    /// An outer row's gradient, and what it becomes.
     gradient: Vec<f32>,
+    new: Vec<f32>,
 }
 
 impl Fast {
@@ -36,6 +38,7 @@ impl Fast {
             d: zeros_apart(diagonal),
             m: zeros_apart(diagonal),
             gradient: zeros_apart(MAX_RANK),
+            new: zeros_apart(MAX_RANK),
             contraction,
         }
     }
@@ -194,17 +197,21 @@ impl Fast {
     ) {
         let (first, entries) = (entries.start, entries.len());
         let count = entries as f32;
-        // An entry's curvature along the core is |a|^2 |b|^2 |w|^2; rows are taken as independent of each other.
-        let weights: f64 =
-            self.scratch.weights.iter().map(|&weight| f64::from(weight) * f64::from(weight)).sum();
-        let core_curvature =
-            weights * f64::from(sums.squares_p) * f64::from(sums.squares_q) / f64::from(count);
-        let boosted = |boost: f32, curvature: f64| {
+        let boosted = |boost: f32, curvature: &dyn Fn() -> f64| {
             let rate = step.step.rate;
-            let rate = if step.damped { damped(rate, boost, curvature, entries) } else { rate * boost };
+            // One plain step needs no damping, and most entries of very sparse data are alone.
+            let single = entries == 1 && boost == 1.0;
+            let rate =
+                if step.damped && !single { damped(rate, boost, curvature(), entries) } else { rate * boost };
             Step { rate, ..step.step }
         };
-        let core_step = boosted(step.core_boost, core_curvature);
+        let squares =
+            |values: &[f32]| values.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>();
+        let core_step = boosted(step.core_boost, &|| {
+            // An entry's curvature along the core is |a|^2 |b|^2 |w|^2; rows are taken as independent of each other.
+            squares(&self.scratch.weights) * f64::from(sums.squares_p) * f64::from(sums.squares_q)
+                / f64::from(count)
+        });
         let core_reg = step.core_reg * count;
         if self.contraction.kind == CoreKind::Full {
             let Scratch { weights, buffers, .. } = &self.scratch;
@@ -220,19 +227,21 @@ impl Fast {
             let index = set.indices[mode][first];
             self.outer_gradient(which, core);
             let row = &self.scratch.outer[which];
-            // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
-            let length: f64 = row.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
-            let curvature = if length > 0.0 { sums.squared_prediction / length } else { 0.0 };
-            let row_step = boosted(step.row_boost(mode, index), curvature);
-            let reg = step.reg[mode][index as usize] * count;
-            for (new, &old) in self.gradient.iter_mut().zip(row) {
-                *new = stepped(old, *new, reg, row_step);
-            }
-            rows[mode].store(index, &self.gradient);
+            let row_step = boosted(step.row_boost(mode, index), &|| {
+                // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
+                let length = squares(row);
+                if length > 0.0 { sums.squared_prediction / length } else { 0.0 }
+            });
+            // The old row stays in the scratch: the gradients of the other outer modes need it.
+            self.new.clear();
+            self.new.extend_from_slice(row);
+            step_all(&mut self.new, &self.gradient, step.reg[mode][index as usize] * count, row_step);
+            rows[mode].store(index, &self.new);
         }
         if self.contraction.kind == CoreKind::Diagonal {
-            let terms = core.iter_mut().zip(&self.m).zip(&self.scratch.weights);
-            terms.for_each(|((core, m), weight)| *core = stepped(*core, -m * weight, core_reg, core_step));
+            let terms = self.m.iter_mut().zip(&self.scratch.weights);
+            terms.for_each(|(m, weight)| *m *= -weight);
+            step_all(core, &self.m, core_reg, core_step);
         }
     }
 }

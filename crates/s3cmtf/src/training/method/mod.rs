@@ -129,7 +129,7 @@ impl Method {
 }
 
 /// One number after a step against `gradient` (the regulariser's not included).
-pub(crate) fn stepped(old: f32, gradient: f32, reg: f32, step: Step) -> f32 {
+fn stepped(old: f32, gradient: f32, reg: f32, step: Step) -> f32 {
     let shrink = step.rate * reg;
     let new = if step.l1 {
         // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
@@ -140,4 +140,14 @@ pub(crate) fn stepped(old: f32, gradient: f32, reg: f32, step: Step) -> f32 {
     };
     // Not `max`, which would turn a NaN into a zero that nobody notices.
     if step.nonnegative && new < 0.0 { 0.0 } else { new }
+}
+
+/// Steps numbers against their gradient (the regulariser's not included).
+pub(crate) fn step_all(values: &mut [f32], gradient: &[f32], reg: f32, step: Step) {
+    let terms = values.iter_mut().zip(gradient);
+    if step.l1 || step.nonnegative {
+        terms.for_each(|(value, &gradient)| *value = stepped(*value, gradient, reg, step));
+    } else {
+        terms.for_each(|(value, &gradient)| *value -= step.rate * (gradient + reg * *value));
+    }
 }

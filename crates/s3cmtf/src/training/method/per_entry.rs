@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use s3cmtf_kernels::Step;
 
-use super::{ModeRows, TensorStep, Worker, stepped};
+use super::{ModeRows, TensorStep, Worker, step_all};
 use crate::model::{Chunks, Contraction};
 
 /// The gradients of one entry, the regulariser's not included.
@@ -127,16 +127,6 @@ impl<C> PerEntry<C> {
 
 fn boosted(step: Step, boost: f32) -> Step {
     Step { rate: step.rate * boost, ..step }
-}
-
-/// Steps against a gradient.
-fn step_all(values: &mut [f32], gradient: &[f32], reg: f32, step: Step) {
-    let terms = values.iter_mut().zip(gradient);
-    if step.l1 || step.nonnegative {
-        terms.for_each(|(value, &gradient)| *value = stepped(*value, gradient, reg, step));
-    } else {
-        terms.for_each(|(value, &gradient)| *value -= step.rate * (gradient + reg * *value));
-    }
 }
 
 impl<C: ComputeGradient> Worker for PerEntry<C> {
