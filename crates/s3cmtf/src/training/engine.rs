@@ -43,6 +43,8 @@ pub(crate) struct Engine {
     /// For each mode and place, lambda_reg / |Omega_i|.
     pub(super) reg: Vec<Vec<f32>>,
     pub(super) core_reg: f32,
+    /// For each mode, the places of rows that no tensor entry touches.
+    pub(super) idle: Vec<Vec<u32>>,
     pub(super) train: Chunks,
     pub(super) cells: Vec<Cells>,
     pub(super) zeros: Vec<Zeros>,
@@ -91,6 +93,14 @@ impl Engine {
                 reg
             })
             .collect();
+        let idle = counts
+            .iter()
+            .zip(&modes)
+            .map(|(counts, placement)| {
+                let idle = counts.iter().zip(&placement.place).filter(|(count, _)| **count == 0);
+                idle.map(|(_, &place)| place).collect()
+            })
+            .collect();
 
         let train = arrange_train(problem, &contraction, &grid, &modes, seed(200));
         let state = State {
@@ -129,6 +139,7 @@ impl Engine {
             modes,
             columns,
             reg,
+            idle,
             train,
             cells: Vec::new(),
             zeros: Vec::new(),

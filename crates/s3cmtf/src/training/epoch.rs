@@ -39,6 +39,7 @@ impl Engine {
         };
         if finished {
             self.whole_matrices(rate);
+            self.idle_rows(rate);
         }
         finished
     }
@@ -236,6 +237,23 @@ impl Engine {
             let rows = &mut state.factors[graph.mode];
             let end = rows.len() - rank;
             graph.step(&mut rows[..end], rank, rate);
+        }
+    }
+
+    /// The regulariser of rows that no tensor entry touches.
+    fn idle_rows(&mut self, rate: f32) {
+        let shrink = rate * self.params.lambda_reg;
+        for (mode, places) in self.idle.iter().enumerate() {
+            let rank = self.contraction.ranks[mode];
+            for &place in places {
+                for value in &mut self.state.factors[mode][place as usize * rank..][..rank] {
+                    *value = if self.params.l1 {
+                        value.signum() * (value.abs() - shrink).max(0.0)
+                    } else {
+                        *value / (1.0 + shrink)
+                    };
+                }
+            }
         }
     }
 }

@@ -48,14 +48,7 @@ pub fn objective(problem: &Problem, model: &Model, params: &Params) -> f64 {
         chunks.sum(&contraction, &contraction.pack(model.core()), &factors, |entries, predictions| {
             ErrorSums::of(&chunks.values[entries], predictions, None)
         });
-    let mut sizes = penalty(model.core().values());
-    for (mode, factor) in model.factors().iter().enumerate() {
-        let counts = problem.counts(mode);
-        sizes += (0..factor.rows())
-            .filter(|&row| counts[row] > 0)
-            .map(|row| penalty(factor.row(row)))
-            .sum::<f64>();
-    }
+    let sizes = penalty(model.core().values()) + factors.iter().map(|values| penalty(values)).sum::<f64>();
     let mut total = 0.5 * (errors.squared + lambda_reg * sizes);
     for (number, matrix) in problem.coupled().iter().enumerate() {
         let coupled = &model.coupled()[number];
@@ -99,18 +92,7 @@ pub fn gradient(problem: &Problem, model: &Model, params: &Params) -> Gradient {
     let slopes = |values: &[f32]| values.iter().map(|&value| slope(value)).collect::<Vec<f64>>();
     let mut gradient = Gradient {
         core: slopes(model.core().values()),
-        factors: model
-            .factors()
-            .iter()
-            .enumerate()
-            .map(|(mode, factor)| {
-                let mut slopes = slopes(factor.values());
-                // The sum over entries has nothing for rows without entries.
-                let idle = problem.counts(mode).into_iter().enumerate().filter(|(_, count)| *count == 0);
-                idle.for_each(|(row, _)| slopes[row * factor.rank()..][..factor.rank()].fill(0.0));
-                slopes
-            })
-            .collect(),
+        factors: model.factors().iter().map(|factor| slopes(factor.values())).collect(),
         coupled: Vec::new(),
     };
     add_tensor(problem, model, params.method, &mut gradient);

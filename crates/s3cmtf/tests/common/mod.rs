@@ -57,11 +57,6 @@ fn rows_of(entries: &Entries, entry: usize) -> Vec<usize> {
     (0..entries.order()).map(|mode| entries.indices(mode)[entry] as usize).collect()
 }
 
-/// The entries that a row has.
-fn count(entries: &Entries, mode: usize, row: usize) -> f64 {
-    entries.indices(mode).iter().filter(|&&other| other as usize == row).count() as f64
-}
-
 /// Every cell of a coupled matrix that counts, with its value.
 fn cells(problem: &Problem, number: usize) -> Vec<(usize, usize, f64)> {
     let matrix = &problem.coupled()[number];
@@ -94,13 +89,7 @@ pub fn objective(problem: &Problem, model: &Model, at: &Wide, params: &Params) -
         tensor += error * error;
     }
     let lambda_reg = f64::from(params.lambda_reg);
-    // The paper's per-entry form: each entry has its share of the core's and of its rows' penalty.
-    for entry in 0..entries.len() {
-        let shares = rows_of(entries, entry).into_iter().enumerate().map(|(mode, row)| {
-            penalty(&at.factors[mode][row * ranks[mode]..][..ranks[mode]]) / count(entries, mode, row)
-        });
-        tensor += lambda_reg * (penalty(&at.core) / entries.len() as f64 + shares.sum::<f64>());
-    }
+    tensor += lambda_reg * (penalty(&at.core) + at.factors.iter().map(|factor| penalty(factor)).sum::<f64>());
     let mut total = 0.5 * tensor;
     for (number, matrix) in problem.coupled().iter().enumerate() {
         let (rank, rows) = (ranks[matrix.mode()], &at.factors[matrix.mode()]);
@@ -140,13 +129,6 @@ pub fn gradient(problem: &Problem, model: &Model, at: &Wide, params: &Params) ->
     let mut core = slopes(&at.core);
     let mut factors: Vec<Vec<f64>> = at.factors.iter().map(|factor| slopes(factor)).collect();
     let entries = problem.entries();
-    for (mode, slopes) in factors.iter_mut().enumerate() {
-        for (row, slopes) in slopes.chunks_mut(ranks[mode]).enumerate() {
-            if count(entries, mode, row) == 0.0 {
-                slopes.fill(0.0);
-            }
-        }
-    }
     for entry in 0..entries.len() {
         let rows = rows_of(entries, entry);
         let error = f64::from(entries.values()[entry]) - prediction(at, &elements, &ranks, &rows);
