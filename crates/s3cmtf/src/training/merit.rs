@@ -11,7 +11,7 @@ impl Engine {
             if self.params.l1 { terms.map(|v| 2.0 * v.abs()).sum() } else { terms.map(|v| v * v).sum() }
         };
         let lambda_reg = f64::from(self.params.lambda_reg);
-        let factors = self.state.factors.iter().map(|values| penalty(values)).sum::<f64>();
+        let factors = (0..self.modes.len()).map(|mode| penalty(self.rows(mode))).sum::<f64>();
         let mut sum = self.squares(rmse) + lambda_reg * (penalty(&self.state.core) + factors);
         for cells in &self.cells {
             let columns = &self.state.columns[cells.matrix];
