@@ -49,16 +49,20 @@ impl From<Vec<f32>> for Aligned {
     }
 }
 
-/// What the kernels need between calls: `T`, its transpose, `M`, and the rows of a chunk.
+/// What the kernels need between calls: `T`, its transpose, `M`, the rows of a chunk, and the same for mixed chunks.
 #[derive(Clone, Debug)]
 pub struct Buffers {
     shape: Shape,
-    /// `T`: p (in fours) x q (padded).
+    /// `T`: p x q, with room to read rows in fours and by whole vectors.
     pub(crate) t: Aligned,
     /// `T'`: q (in fours) x p (padded).
     pub(crate) tt: Aligned,
     /// `M`, as `T`.
     pub(crate) m: Aligned,
+    /// A `T` for each entry of a mixed chunk, with room as above behind the last.
+    pub(crate) ts: Aligned,
+    /// The products `e a b'` of a mixed chunk, as the `T`s.
+    pub(crate) ps: Aligned,
     /// Each entry's first row, then times its error.
     pub(crate) a: Aligned,
     /// Each entry's second row.
@@ -70,11 +74,15 @@ pub struct Buffers {
 
 impl Buffers {
     pub(crate) fn new(shape: &Shape) -> Self {
+        let matrix = shape.p_pad4() * shape.q + shape.lanes;
+        let mixed = shape.mixed() * shape.slice() + matrix;
         Buffers {
             shape: *shape,
-            t: Aligned::new(shape.slice()),
+            t: Aligned::new(matrix),
             tt: Aligned::new(shape.q_pad4() * shape.p_pad),
-            m: Aligned::new(shape.slice()),
+            m: Aligned::new(matrix),
+            ts: Aligned::new(mixed),
+            ps: Aligned::new(mixed),
             a: Aligned::new(CHUNK * shape.p_pad),
             b: Aligned::new(CHUNK * shape.q_pad),
             c0: Aligned::new(shape.p_pad),

@@ -8,6 +8,9 @@
 //! 2. [`Kernels::bilinear`]: one gradient step on both inner rows per entry, and `M = sum e a b'` for the chunk;
 //! 3. [`Kernels::spread`]: `h[o] = <G[o], M>`, the outer modes' gradient, and the step `G[o] += s w[o] M`.
 //!
+//! Entries that share their outer rows with few others, or with none, go through the same three steps in a *mixed* chunk,
+//! where each has its own `T` and the chunk shares the way through the core ([`Kernels::combine_mixed`] and so on).
+//!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
@@ -29,6 +32,11 @@ pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
 pub const CHUNK: usize = 64;
+
+/// No mixed chunk has more entries.
+const MOST_MIXED: usize = 32;
+/// A quarter of the entries of a mixed chunk have at most this many numbers in their matrices `T`.
+const MIXED_NUMBERS: usize = 2048;
 
 /// The largest rank.
 pub const MAX_RANK: usize = 1 << 16;
@@ -150,12 +158,18 @@ pub(crate) struct Shape {
     pub(crate) q: usize,
     pub(crate) p_pad: usize,
     pub(crate) q_pad: usize,
+    pub(crate) lanes: usize,
 }
 
 impl Shape {
-    /// The numbers in one padded `p` x `q` matrix.
+    /// The numbers in one `p` x `q` matrix, up to the next whole vector.
     pub(crate) fn slice(&self) -> usize {
-        self.p_pad4() * self.q_pad
+        (self.p * self.q).next_multiple_of(self.lanes)
+    }
+
+    /// The most entries of a mixed chunk: as many as leave their matrices in the nearest caches.
+    pub(crate) fn mixed(&self) -> usize {
+        (MIXED_NUMBERS / self.slice()).clamp(1, MOST_MIXED / 4) * 4
     }
 
     /// Rows come in fours, so that sums over them run in four independent chains.
@@ -179,7 +193,7 @@ impl Kernels {
         // Half a vector of sixteen is a whole vector of eight, and cheaper.
         let level = if level == Level::Avx512 && p.max(q) <= 8 { Level::Avx2 } else { level };
         let lanes = level.lanes();
-        let shape = Shape { p, q, p_pad: p.next_multiple_of(lanes), q_pad: q.next_multiple_of(lanes) };
+        let shape = Shape { p, q, p_pad: p.next_multiple_of(lanes), q_pad: q.next_multiple_of(lanes), lanes };
         Kernels { level, shape }
     }
 
@@ -188,7 +202,7 @@ impl Kernels {
         self.level
     }
 
-    /// The numbers in one slice `G[o]` of the core: a `p` x `q` matrix, padded with zeros.
+    /// The numbers in one slice `G[o]` of the core: a `p` x `q` matrix, and zeros up to the next whole vector.
     pub fn slice_len(&self) -> usize {
         self.shape.slice()
     }
@@ -196,7 +210,7 @@ impl Kernels {
     /// Where element (`p`, `q`) stands in a slice.
     pub fn place(&self, p: usize, q: usize) -> usize {
         assert!(p < self.shape.p && q < self.shape.q);
-        p * self.shape.q_pad + q
+        p * self.shape.q + q
     }
 
     /// The numbers in the working diagonal of a diagonal core: its rank, padded.
@@ -255,45 +269,80 @@ impl Kernels {
         arch::spread(self.level, &self.shape, core, weights, reg, step, buffers, h);
     }
 
-    /// Whether [`Kernels::lone`] can be used: a row must fit one vector.
-    pub fn has_lone(&self) -> bool {
-        self.shape.p_pad == self.level.lanes() && self.shape.q_pad == self.level.lanes()
+    /// The most entries of a mixed chunk: entries that need not agree in anything.
+    pub fn mixed(&self) -> usize {
+        self.shape.mixed()
     }
 
-    /// Steps one entry that shares its outer rows with no other, without [`Kernels::combine`]; puts `e a' G[o] b` into
-    /// `h`. [`Kernels::spread_lone`] then steps the core.
+    /// Puts `T_k = sum_o w_k[o] G[o]` into `buffers` for each entry of a mixed chunk; `weights` has a row per entry, and
+    /// rows of zeros up to the next whole four.
     ///
     /// # Panics
-    /// If there is no such kernel for these ranks, lengths or ranks do not match, or an index lies outside its rows.
+    /// If `core` is not whole slices, `weights` are not as said, or `buffers` are another shape's.
+    pub fn combine_mixed(&self, core: &[f32], weights: &[f32], buffers: &mut Buffers) {
+        buffers.check(&self.shape);
+        self.check_mixed(core, weights);
+        arch::combine_mixed(self.level, &self.shape, core, weights, buffers);
+    }
+
+    /// Steps through the entries of a mixed chunk with the `T_k` in `buffers`; leaves `P_k = e a b'` there. Each entry's
+    /// prediction and the product of its rows' squared lengths, before its step, go to `predictions` and `squares`.
+    ///
+    /// # Panics
+    /// If lengths or ranks do not match, an index lies outside its rows, or `buffers` are another shape's.
     #[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
-    pub fn lone<R: Rows>(
+    pub fn bilinear_mixed<R: Rows>(
         &self,
-        core: &[f32],
-        weights: &[f32],
         p: &mut Side<'_, R>,
         q: &mut Side<'_, R>,
-        value: f32,
+        values: &[f32],
         step: Step,
         buffers: &mut Buffers,
-        h: &mut [f32],
+        predictions: &mut [f32],
+        squares: &mut [f32],
     ) -> Sums {
-        assert!(self.has_lone(), "rows of one vector");
         buffers.check(&self.shape);
-        self.check_sides(p, q, 1);
-        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
-        assert_eq!(h.len(), weights.len(), "one number per weight");
-        arch::lone(self.level, &self.shape, core, weights, p, q, value, step, buffers, h)
+        self.check_sides(p, q, values.len());
+        assert!(values.len() <= self.mixed(), "{} entries in one mixed chunk", values.len());
+        assert!(predictions.len() == values.len() && squares.len() == values.len(), "one number per entry");
+        arch::bilinear_mixed(self.level, &self.shape, p, q, values, step, buffers, predictions, squares)
     }
 
-    /// Steps the core after [`Kernels::lone`]: `G[o] += rate e w[o] a b'`, less its regulariser.
+    /// Puts `h_k[o] = <G[o], P_k>` into `h`, a row per entry, then steps the core:
+    /// `G[o] += rate sum_k w_k[o] P_k`, less its regulariser.
     ///
     /// # Panics
-    /// As for [`Kernels::lone`].
-    pub fn spread_lone(&self, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers) {
-        assert!(self.has_lone(), "rows of one vector");
+    /// As for [`Kernels::combine_mixed`]; `h` is as long as `weights`.
+    pub fn spread_mixed(
+        &self,
+        core: &mut [f32],
+        weights: &[f32],
+        reg: f32,
+        step: Step,
+        buffers: &Buffers,
+        h: &mut [f32],
+    ) {
         buffers.check(&self.shape);
-        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
-        arch::spread_lone(self.level, &self.shape, core, weights, reg, step, buffers);
+        self.check_mixed(core, weights);
+        assert_eq!(h.len(), weights.len(), "one number per weight");
+        arch::spread_mixed(self.level, &self.shape, core, weights, reg, step, buffers, h);
+    }
+
+    /// Predicts the entries of a mixed chunk with the `T_k` in `buffers`.
+    ///
+    /// # Panics
+    /// If lengths or ranks do not match, an index lies outside its rows, or `buffers` are another shape's.
+    pub fn predict_mixed(
+        &self,
+        p: &Side<'_, &[f32]>,
+        q: &Side<'_, &[f32]>,
+        buffers: &mut Buffers,
+        predictions: &mut [f32],
+    ) {
+        buffers.check(&self.shape);
+        self.check_sides(p, q, predictions.len());
+        assert!(predictions.len() <= self.mixed(), "{} entries in one mixed chunk", predictions.len());
+        arch::predict_mixed(self.level, &self.shape, p, q, buffers, predictions);
     }
 
     /// Steps through up to [`CHUNK`] entries whose prediction is `sum_j d[j] a[j] b[j]`; leaves `sum e a[j] b[j]`
@@ -337,6 +386,14 @@ impl Kernels {
             "one index per entry"
         );
         arch::predict(self.level, &self.shape, p, q, buffers, predictions);
+    }
+
+    fn check_mixed(&self, core: &[f32], weights: &[f32]) {
+        let slices = core.len() / self.shape.slice();
+        assert!(slices > 0 && core.len() == slices * self.shape.slice(), "whole slices of the core");
+        let entries = weights.len() / slices;
+        assert!(weights.len() == entries * slices && entries.is_multiple_of(4), "whole fours of weights");
+        assert!(entries <= self.mixed(), "{entries} entries in one mixed chunk");
     }
 
     fn check_sides<R>(&self, p: &Side<'_, R>, q: &Side<'_, R>, entries: usize) {

@@ -108,6 +108,18 @@ pub unsafe trait Vector: Copy {
     /// # Safety
     /// See [`Vector::splat`].
     unsafe fn sum(self) -> f32;
+
+    /// Writes the sums of all lanes of four vectors to `to`.
+    ///
+    /// # Safety
+    /// Four numbers must be writable at `to`.
+    #[inline(always)]
+    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
+        for (place, vector) in vectors.iter().enumerate() {
+            // SAFETY: as the caller vouches.
+            unsafe { *to.add(place) = vector.sum() };
+        }
+    }
 }
 
 /// Four numbers in plain Rust: what the compiler makes of them runs anywhere.

@@ -98,7 +98,6 @@ fn run_bilinear(
     }
 }
 
-#[derive(Clone)]
 struct Data {
     rows_p: Vec<f32>,
     rows_q: Vec<f32>,
@@ -183,16 +182,6 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
                 .map(|place| new_value(g[place], w[place / (p * q)] * m[place % (p * q)], 0.3, case.step))
                 .collect();
 
-            if case.entries == 1 && kernels.has_lone() {
-                check_lone(
-                    &kernels,
-                    case,
-                    data.clone(),
-                    core.clone(),
-                    (&a, &b, &h, &new_core, squared_error),
-                );
-            }
-
             // The kernels.
             let label = format!("{} {p}x{q} case {number}", level.name());
             kernels.combine(&core, &data.weights, &mut buffers);
@@ -224,35 +213,105 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
     }
 }
 
-/// The kernel for entries that share nothing must do the same as the one for chunks.
-fn check_lone(
-    kernels: &Kernels,
-    case: &Case,
-    mut data: Data,
-    mut core: Vec<f32>,
-    (a, b, h, new_core, squared_error): (&[f64], &[f64], &[f64], &[f64], f64),
-) {
-    let (p, q) = (case.p, case.q);
-    let label = format!("lone {} {p}x{q}", kernels.level().name());
-    let mut buffers = kernels.buffers();
-    let mut got_h = vec![0.0; case.outer];
-    let mut side_p =
-        Side { rows: &mut data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: &data.reg_p };
-    let mut side_q =
-        Side { rows: &mut data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: &data.reg_q };
-    let (weights, value) = (&data.weights, data.values[0]);
-    let sums =
-        kernels.lone(&core, weights, &mut side_p, &mut side_q, value, case.step, &mut buffers, &mut got_h);
-    kernels.spread_lone(&mut core, weights, 0.3, case.step, &buffers);
-    assert!((sums.squared_error - squared_error).abs() <= 1e-4 * squared_error + 1e-4, "{label} error");
-    close(&data.rows_p, a, &format!("{label} first rows"));
-    close(&data.rows_q, b, &format!("{label} second rows"));
-    close(&got_h, h, &format!("{label} h"));
-    let got_core: Vec<f32> = (0..new_core.len())
-        .map(|place| (place / (p * q), place % (p * q)))
-        .map(|(o, rest)| core[o * kernels.slice_len() + kernels.place(rest / q, rest % q)])
-        .collect();
-    close(&got_core, new_core, &format!("{label} core"));
+#[test]
+fn mixed_chunks_agree_with_the_oracle_on_every_level() {
+    for level in Level::available() {
+        for (number, case) in cases().iter().enumerate() {
+            let (p, q, outer) = (case.p, case.q, case.outer);
+            let kernels = Kernels::new(level, p, q);
+            let case = Case { entries: case.entries.min(kernels.mixed()), ..*case };
+            let numbers = &mut Numbers(number as u64 + 1);
+            let mut data = data(&case, numbers);
+            let weights = numbers.list(case.entries * outer);
+            let mut padded = weights.clone();
+            padded.resize(case.entries.next_multiple_of(4) * outer, 0.0);
+            let mut core = vec![0.0; outer * kernels.slice_len()];
+            for (place, &value) in data.core.iter().enumerate() {
+                let (o, rest) = (place / (p * q), place % (p * q));
+                core[o * kernels.slice_len() + kernels.place(rest / q, rest % q)] = value;
+            }
+
+            // The oracle.
+            let (mut a, mut b, g, w) =
+                (wide(&data.rows_p), wide(&data.rows_q), wide(&data.core), wide(&weights));
+            let (mut predictions, mut squares, mut h) = (Vec::new(), Vec::new(), Vec::new());
+            let mut core_gradient = vec![0.0; g.len()];
+            for entry in 0..case.entries {
+                let (i, j) = (data.index_p[entry] as usize - 5, data.index_q[entry] as usize);
+                let (row_a, row_b) = (a[i * p..][..p].to_vec(), b[j * q..][..q].to_vec());
+                let t: Vec<f64> = (0..p * q)
+                    .map(|place| (0..outer).map(|o| w[entry * outer + o] * g[o * p * q + place]).sum())
+                    .collect();
+                let c0: Vec<f64> = (0..p).map(|x| (0..q).map(|y| t[x * q + y] * row_b[y]).sum()).collect();
+                let c1: Vec<f64> = (0..q).map(|y| (0..p).map(|x| t[x * q + y] * row_a[x]).sum()).collect();
+                let prediction: f64 = c0.iter().zip(&row_a).map(|(c, a)| c * a).sum();
+                let error = f64::from(data.values[entry]) - prediction;
+                predictions.push(prediction);
+                let length = |row: &[f64]| row.iter().map(|value| value * value).sum::<f64>();
+                squares.push(length(&row_a) * length(&row_b));
+                for o in 0..outer {
+                    let mut sum = 0.0;
+                    for place in 0..p * q {
+                        let product = error * row_a[place / q] * row_b[place % q];
+                        sum += g[o * p * q + place] * product;
+                        core_gradient[o * p * q + place] += w[entry * outer + o] * product;
+                    }
+                    h.push(sum);
+                }
+                let reg =
+                    |list: &[f32], index: u32| list.get(index as usize).map_or(0.0, |&reg| f64::from(reg));
+                let (reg_a, reg_b) =
+                    (reg(&data.reg_p, data.index_p[entry]), reg(&data.reg_q, data.index_q[entry]));
+                (0..p).for_each(|x| a[i * p + x] = new_value(row_a[x], error * c0[x], reg_a, case.step));
+                (0..q).for_each(|y| b[j * q + y] = new_value(row_b[y], error * c1[y], reg_b, case.step));
+            }
+            let new_core: Vec<f64> =
+                g.iter().zip(&core_gradient).map(|(&g, &d)| new_value(g, d, 0.3, case.step)).collect();
+
+            // The kernels, which leave nothing in the buffers that a second run would see.
+            let label = format!("mixed {} {p}x{q} case {number}", level.name());
+            let mut buffers = kernels.buffers();
+            kernels.combine_mixed(&vec![9.0; core.len()], &padded, &mut buffers);
+            kernels.combine_mixed(&core, &padded, &mut buffers);
+            let mut got = vec![0.0; case.entries];
+            let side_p = Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: &[] };
+            let side_q = Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: &[] };
+            kernels.predict_mixed(&side_p, &side_q, &mut buffers, &mut got);
+            close(&got[..1], &predictions[..1], &format!("{label} prediction"));
+            let mut got_squares = vec![0.0; case.entries];
+            {
+                let Data { rows_p, rows_q, index_p, index_q, reg_p, reg_q, values, .. } = &mut data;
+                macro_rules! run {
+                    ($p:expr, $q:expr) => {{
+                        let mut p = Side { rows: $p, rank: p, indices: index_p, base: 5, reg: reg_p };
+                        let mut q = Side { rows: $q, rank: q, indices: index_q, base: 0, reg: reg_q };
+                        let (got, squares) = (&mut got, &mut got_squares);
+                        kernels.bilinear_mixed(&mut p, &mut q, values, case.step, &mut buffers, got, squares)
+                    }};
+                }
+                let sums = if case.shared {
+                    run!(SharedRows::new(rows_p), SharedRows::new(rows_q))
+                } else {
+                    run!(rows_p.as_mut_slice(), rows_q.as_mut_slice())
+                };
+                let squared: f64 =
+                    predictions.iter().zip(values.iter()).map(|(x, &value)| (f64::from(value) - x).powi(2)).sum();
+                assert!((sums.squared_error - squared).abs() <= 1e-4 * squared + 1e-4, "{label} error");
+            }
+            let mut got_h = vec![f32::NAN; padded.len()];
+            kernels.spread_mixed(&mut core, &padded, 0.3, case.step, &buffers, &mut got_h);
+            close(&got, &predictions, &format!("{label} predictions"));
+            close(&got_squares, &squares, &format!("{label} squares"));
+            close(&data.rows_p, &a, &format!("{label} first rows"));
+            close(&data.rows_q, &b, &format!("{label} second rows"));
+            close(&got_h[..h.len()], &h, &format!("{label} h"));
+            let got_core: Vec<f32> = (0..new_core.len())
+                .map(|place| (place / (p * q), place % (p * q)))
+                .map(|(o, rest)| core[o * kernels.slice_len() + kernels.place(rest / q, rest % q)])
+                .collect();
+            close(&got_core, &new_core, &format!("{label} core"));
+        }
+    }
 }
 
 #[test]

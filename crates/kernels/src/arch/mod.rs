@@ -68,9 +68,11 @@ macro_rules! dispatch {
 dispatch! {
     fn combine(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
     fn bilinear<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers) -> Sums;
-    fn lone<R>(shape: &Shape, core: &[f32], weights: &[f32], p: &mut Side<'_, R>, q: &mut Side<'_, R>, value: f32, step: Step, buffers: &mut Buffers, h: &mut [f32]) -> Sums;
-    fn spread_lone(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers);
     fn spread(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
     fn diagonal<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, d: &[f32], m: &mut [f32], buffers: &mut Buffers) -> Sums;
     fn predict(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &Buffers, predictions: &mut [f32]);
+    fn combine_mixed(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
+    fn bilinear_mixed<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers, predictions: &mut [f32], squares: &mut [f32]) -> Sums;
+    fn spread_mixed(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
+    fn predict_mixed(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &mut Buffers, predictions: &mut [f32]);
 }

@@ -144,6 +144,17 @@ unsafe impl Vector for Ymm {
             _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
         }
     }
+
+    #[inline(always)]
+    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
+        let [a, b, c, d] = vectors.map(|vector| vector.0);
+        // SAFETY: the caller has AVX2 and vouches for four numbers at `to`.
+        unsafe {
+            let four = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let sums = _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps::<1>(four));
+            _mm_storeu_ps(to, sums);
+        }
+    }
 }
 
 // SAFETY: each method is the instruction that the trait describes; masked loads and stores touch no memory in
@@ -251,5 +262,26 @@ unsafe impl Vector for Zmm {
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has AVX-512.
         unsafe { _mm512_reduce_add_ps(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
+        let [a, b, c, d] = vectors.map(|vector| vector.0);
+        // SAFETY: the caller has AVX-512 and vouches for four numbers at `to`.
+        unsafe {
+            // Halves of each four lanes, two vectors in one; then all of each four lanes, four vectors in one.
+            let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+            let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+            let four = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
+            let upper = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0b00_00_11_10>(
+                _mm512_castps_pd(four),
+                _mm512_castps_pd(four),
+            ));
+            let two = _mm512_castps512_ps256(_mm512_add_ps(four, upper));
+            let sums = _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps::<1>(two));
+            _mm_storeu_ps(to, sums);
+        }
     }
 }

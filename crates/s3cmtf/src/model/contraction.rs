@@ -5,8 +5,18 @@
 
 use s3cmtf_kernels::{Buffers, Kernels, Level, Side};
 
+use super::chunks::Chunks;
 use super::core::Core;
 use crate::params::CoreKind;
+
+/// A mode among the inner or among the outer ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Its number among the inner modes.
+    Inner(usize),
+    /// Its number among the outer modes.
+    Outer(usize),
+}
 
 /// The arrangement of a core for the kernels.
 #[derive(Clone, Debug)]
@@ -37,7 +47,7 @@ impl Contraction {
         Contraction { ranks: ranks.to_vec(), inner, outer, kind, kernels, weights }
     }
 
-    /// The core's numbers in the arrangement: a padded slice per combination of outer concepts, or the padded
+    /// The core's numbers in the arrangement: a slice per combination of outer concepts, or the padded
     /// diagonal.
     pub(crate) fn pack(&self, core: &Core) -> Vec<f32> {
         let mut packed = vec![0.0; self.packed_len()];
@@ -62,9 +72,20 @@ impl Contraction {
         }
     }
 
-    /// Whether there is a kernel for an entry that shares its outer rows with no other.
-    pub(crate) fn has_lone(&self) -> bool {
-        self.kind == CoreKind::Full && self.kernels.has_lone()
+    /// Whether there are kernels for mixed chunks; a diagonal core gains nothing by them.
+    pub(crate) fn has_mixed(&self) -> bool {
+        self.kind == CoreKind::Full
+    }
+
+    /// The most entries of a mixed chunk.
+    pub(crate) fn most_mixed(&self) -> usize {
+        if self.has_mixed() { self.kernels.mixed() } else { 1 }
+    }
+
+    /// Where a mode's rows are told.
+    pub(crate) fn part(&self, mode: usize) -> Part {
+        let among = |modes: &[usize]| modes.iter().position(|&other| other == mode);
+        among(&self.inner).map_or_else(|| Part::Outer(among(&self.outer).unwrap_or(0)), Part::Inner)
     }
 
     pub(crate) fn packed_len(&self) -> usize {
@@ -92,65 +113,84 @@ impl Contraction {
         }
     }
 
-    /// The weight of each combination of outer concepts: the products of the outer rows' values. For a diagonal
-    /// core, the products concept by concept.
-    pub(crate) fn weigh(&self, rows: &[Vec<f32>], weights: &mut Vec<f32>) {
-        weights.clear();
+    /// The weight of each combination of outer concepts: the products of the values of the outer rows number `entry` in
+    /// the scratch. For a diagonal core, the products concept by concept.
+    pub(crate) fn weigh(&self, outer: &[Vec<f32>], entry: usize, weights: &mut [f32]) {
+        let rows = outer.iter().zip(&self.outer).map(|(rows, &mode)| {
+            let rank = self.ranks[mode];
+            &rows[entry * rank..(entry + 1) * rank]
+        });
         match self.kind {
             CoreKind::Diagonal => {
-                weights.resize(self.weights, 1.0);
+                weights.fill(1.0);
                 for row in rows {
                     weights.iter_mut().zip(row).for_each(|(weight, value)| *weight *= value);
                 }
             }
             CoreKind::Full => {
-                weights.push(1.0);
+                weights[0] = 1.0;
+                let mut before = 1;
                 for row in rows {
-                    let before = weights.len();
                     // From the back, so that no weight is overwritten before it is used.
-                    weights.resize(before * row.len(), 0.0);
                     for place in (0..before).rev() {
                         let weight = weights[place];
-                        for (j, value) in row.iter().enumerate() {
-                            weights[place * row.len() + j] = weight * value;
-                        }
+                        let products = &mut weights[place * row.len()..(place + 1) * row.len()];
+                        products.iter_mut().zip(row).for_each(|(product, value)| *product = weight * value);
                     }
+                    before *= row.len();
                 }
             }
         }
     }
 
-    /// Predicts entries that share the outer rows; `factors` are whole factors, `indices` are rows of the inner
-    /// modes.
+    /// Predicts the entries of a chunk; `factors` are whole factors.
     pub(crate) fn predict(
         &self,
         scratch: &mut Scratch,
         core: &[f32],
-        factors: [&[f32]; 2],
-        indices: [&[u32]; 2],
+        factors: &[&[f32]],
+        set: &Chunks,
+        chunk: usize,
         predictions: &mut [f32],
     ) {
-        let ranks = self.inner.map(|mode| self.ranks[mode]);
+        let (entries, slots) = (set.entries(chunk), set.slots(chunk));
         let Scratch { outer, weights, buffers } = scratch;
-        self.weigh(outer, weights);
+        for (which, (rows, &mode)) in outer.iter_mut().zip(&self.outer).enumerate() {
+            let rank = self.ranks[mode];
+            for (row, &index) in rows.chunks_exact_mut(rank).zip(&set.outer[which][slots.clone()]) {
+                row.copy_from_slice(&factors[mode][index as usize * rank..][..rank]);
+            }
+        }
+        let all = self.weights;
+        slots.clone().enumerate().for_each(|(k, _)| self.weigh(outer, k, &mut weights[k * all..][..all]));
+        let side = |which: usize| Side {
+            rows: factors[self.inner[which]],
+            rank: self.ranks[self.inner[which]],
+            indices: &set.inner[which][entries.clone()],
+            base: 0,
+            reg: &[],
+        };
         match self.kind {
+            CoreKind::Full if set.is_mixed(chunk) => {
+                let fours = slots.len().next_multiple_of(4) * all;
+                weights[slots.len() * all..fours].fill(0.0);
+                self.kernels.combine_mixed(core, &weights[..fours], buffers);
+                self.kernels.predict_mixed(&side(0), &side(1), buffers, predictions);
+            }
             CoreKind::Full => {
-                self.kernels.combine(core, weights, buffers);
-                let side = |n: usize| Side {
-                    rows: factors[n],
-                    rank: ranks[n],
-                    indices: indices[n],
-                    base: 0,
-                    reg: &[],
-                };
+                self.kernels.combine(core, &weights[..all], buffers);
                 self.kernels.predict(&side(0), &side(1), buffers, predictions);
             }
             CoreKind::Diagonal => {
+                let weights = &mut weights[..all];
                 weights.iter_mut().zip(core).for_each(|(weight, core)| *weight *= core);
-                let row =
-                    |n: usize, entry: usize| &factors[n][indices[n][entry] as usize * ranks[n]..][..ranks[n]];
+                let (a, b) = (side(0), side(1));
+                let row = |side: &Side<'_, &[f32]>, entry: usize| -> std::ops::Range<usize> {
+                    let start = side.indices[entry] as usize * side.rank;
+                    start..start + side.rank
+                };
                 for (entry, prediction) in predictions.iter_mut().enumerate() {
-                    let terms = row(0, entry).iter().zip(row(1, entry)).zip(weights.iter());
+                    let terms = a.rows[row(&a, entry)].iter().zip(&b.rows[row(&b, entry)]).zip(weights.iter());
                     *prediction = terms.map(|((a, b), weight)| weight * a * b).sum();
                 }
             }
@@ -159,9 +199,10 @@ impl Contraction {
 
     /// Working memory for [`Contraction::predict`] and the fast method.
     pub(crate) fn scratch(&self) -> Scratch {
+        let most = self.most_mixed();
         Scratch {
-            outer: self.outer.iter().map(|&mode| zeros_apart(self.ranks[mode])).collect(),
-            weights: zeros_apart(self.weights),
+            outer: self.outer.iter().map(|&mode| zeros_apart(most * self.ranks[mode])).collect(),
+            weights: zeros_apart(most * self.weights),
             buffers: self.kernels.buffers(),
         }
     }
@@ -177,8 +218,9 @@ pub(crate) fn zeros_apart(len: usize) -> Vec<f32> {
 /// The working memory of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Scratch {
-    /// The current row of each outer mode.
+    /// For each outer mode the current row, or that of each entry of a mixed chunk.
     pub(crate) outer: Vec<Vec<f32>>,
+    /// The weights of all combinations of outer concepts, as often.
     pub(crate) weights: Vec<f32>,
     pub(crate) buffers: Buffers,
 }
@@ -202,8 +244,9 @@ mod tests {
     #[test]
     fn weights_are_products_of_outer_values() {
         let contraction = Contraction::new(&[2, 3, 4, 4], &[1, 1, 9, 9], CoreKind::Full, Level::best());
-        let mut weights = Vec::new();
-        contraction.weigh(&[vec![2.0, 3.0], vec![5.0, 7.0, 11.0]], &mut weights);
+        let mut weights = [0.0; 6];
+        let rows = [vec![0.0, 0.0, 2.0, 3.0], vec![1.0, 1.0, 1.0, 5.0, 7.0, 11.0]];
+        contraction.weigh(&rows, 1, &mut weights);
         assert_eq!(weights, [10.0, 14.0, 22.0, 15.0, 21.0, 33.0]);
     }
 }

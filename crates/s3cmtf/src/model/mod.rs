@@ -1,5 +1,6 @@
 //! What comes out: a core, a factor for each mode and for each coupled matrix.
 
+mod chunks;
 mod contraction;
 mod core;
 mod grouping;
@@ -8,8 +9,9 @@ mod orthogonal;
 mod predict;
 
 pub use self::core::Core;
-pub(crate) use contraction::{Contraction, Scratch, zeros_apart};
-pub(crate) use grouping::{Chunks, Order};
+pub(crate) use chunks::Chunks;
+pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
+pub(crate) use grouping::Order;
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 

@@ -7,7 +7,8 @@ use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
 use super::Model;
 use super::contraction::Contraction;
-use super::grouping::{Chunks, Order};
+use super::chunks::Chunks;
+use super::grouping::{Order, deal};
 use crate::Error;
 use crate::problem::{Entries, UNKNOWN};
 
@@ -138,9 +139,9 @@ impl<'a> Prepared<'a> {
             }
             factors.push(values);
         }
-        let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
-        let order = Order { chunk: CHUNK, tasks: None, seed: None };
-        let chunks = Chunks::new(&contraction, &arrays, &values, &order);
+        let tasks = deal(&indices[contraction.inner[0]]);
+        let order = Order { chunk: CHUNK, tasks: Some(tasks), seed: None, places: true };
+        let chunks = Chunks::new(&contraction, indices, values, order);
         Prepared { core: contraction.pack(&model.core).into(), contraction, factors, chunks }
     }
 

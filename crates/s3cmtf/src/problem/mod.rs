@@ -56,6 +56,11 @@ impl Problem {
         &self.entries
     }
 
+    /// Takes the entries out, for a reader that needs their memory for something else.
+    pub(crate) fn take_entries(&mut self) -> Entries {
+        std::mem::take(&mut self.entries)
+    }
+
     /// The coupled matrices.
     pub fn coupled(&self) -> &[Coupled] {
         &self.coupled

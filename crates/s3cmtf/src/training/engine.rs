@@ -1,5 +1,6 @@
 //! The state of a run, arranged for speed: rows stand by blocks, entries by tasks and chunks.
 
+use rayon::prelude::*;
 use s3cmtf_kernels::{Aligned, CHUNK, Level, Step};
 
 use super::cells::Cells;
@@ -58,12 +59,12 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Arranges a problem and the model to start from.
-    pub(crate) fn new(problem: &Problem, params: &Params, start: Model) -> Self {
+    /// Arranges a problem, whose entries are used up for it, and the model to start from.
+    pub(crate) fn new(mut problem: Problem, params: &Params, start: Model) -> Self {
         let ranks: Vec<usize> = start.factors().iter().map(Factor::rank).collect();
         let sizes: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
         let contraction = Contraction::new(&ranks, &sizes, start.core_kind(), Level::best());
-        let grid = Grid::new(problem, params, &contraction);
+        let grid = Grid::new(&problem, params, &contraction);
         let counts: Vec<Vec<u32>> = (0..problem.order()).map(|mode| problem.counts(mode)).collect();
         let seed = |purpose: u64| params.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose << 32);
         let modes: Vec<Placement> = counts
@@ -102,7 +103,9 @@ impl Engine {
             })
             .collect();
 
-        let train = arrange_train(problem, &contraction, &grid, &modes, seed(200));
+        let entries = problem.take_entries();
+        let core_reg = params.lambda_reg / entries.len() as f32;
+        let train = arrange(&contraction, &grid, &modes, entries.into_parts(), Some(seed(200)));
         let state = State {
             core: params.method.pack(&contraction, start.core()),
             factors: start
@@ -123,7 +126,7 @@ impl Engine {
         };
         let private: Vec<usize> = (0..problem.order()).filter(|mode| !grid.blocked.contains(mode)).collect();
         let counts =
-            (0..grid.rounds()).map(|round| Counts::of(&train, &grid, round, &private, &modes)).collect();
+            (0..grid.rounds()).map(|round| Counts::of(&train, &contraction, &grid, round, &private, &modes)).collect();
         let lanes = (0..grid.lanes)
             .map(|_| Lane {
                 core: Aligned::default(),
@@ -133,7 +136,7 @@ impl Engine {
             .collect();
         let mut engine = Engine {
             params: params.clone(),
-            core_reg: params.lambda_reg / problem.entries().len() as f32,
+            core_reg,
             contraction,
             grid,
             modes,
@@ -149,7 +152,7 @@ impl Engine {
             state,
             frame: without_numbers(start),
         };
-        engine.arrange_coupled(problem, seed(300));
+        engine.arrange_coupled(&problem, seed(300));
         engine
     }
 
@@ -206,20 +209,8 @@ impl Engine {
     }
 
     /// Arranges entries, given by the problem's rows, for [`Engine::rmse`].
-    pub(crate) fn arrange(&self, entries: &Entries) -> Chunks {
-        let indices: Vec<Vec<u32>> = self
-            .modes
-            .iter()
-            .enumerate()
-            .map(|(mode, placement)| {
-                let average = placement.rows() as u32;
-                let place = |&row: &u32| if row == UNKNOWN { average } else { placement.place[row as usize] };
-                entries.indices(mode).iter().map(place).collect()
-            })
-            .collect();
-        let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
-        let order = Order { chunk: CHUNK, tasks: None, seed: None };
-        Chunks::new(&self.contraction, &arrays, entries.values(), &order)
+    pub(crate) fn arrange(&self, entries: Entries) -> Chunks {
+        arrange(&self.contraction, &self.grid, &self.modes, entries.into_parts(), None)
     }
 
     /// The RMSE over the training entries.
@@ -270,37 +261,29 @@ impl Engine {
     }
 }
 
-/// The training entries by tasks and chunks.
-fn arrange_train(
-    problem: &Problem,
+/// Entries, by the problem's rows, in tasks and chunks.
+fn arrange(
     contraction: &Contraction,
     grid: &Grid,
     modes: &[Placement],
-    seed: u64,
+    (mut indices, values): (Vec<Vec<u32>>, Vec<f32>),
+    seed: Option<u64>,
 ) -> Chunks {
-    let entries = problem.entries();
-    let tasks: Vec<u32> = (0..entries.len())
+    let tasks: Vec<u16> = (0..values.len())
+        .into_par_iter()
         .map(|entry| {
-            let blocks = grid
-                .blocked
-                .iter()
-                .map(|&mode| modes[mode].block[entries.indices(mode)[entry] as usize] as usize);
-            grid.task(blocks) as u32
+            let block = |&mode: &usize| modes[mode].block.get(indices[mode][entry] as usize);
+            grid.task(grid.blocked.iter().map(|mode| block(mode).map_or(0, |&block| block.into()))) as u16
         })
         .collect();
-    let indices: Vec<Vec<u32>> = modes
-        .iter()
-        .enumerate()
-        .map(|(mode, placement)| {
-            entries.indices(mode).iter().map(|&row| placement.place[row as usize]).collect()
-        })
-        .collect();
-    let arrays: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
-    let count = grid.rounds() * grid.blocks;
-    let order = Order { chunk: CHUNK, tasks: Some((&tasks, count)), seed: Some(seed) };
-    let mut train = Chunks::new(contraction, &arrays, entries.values(), &order);
-    train.places = Vec::new();
-    train
+    for (array, placement) in indices.iter_mut().zip(modes) {
+        let average = placement.rows() as u32;
+        array.par_iter_mut().for_each(|row| {
+            *row = if *row == UNKNOWN { average } else { placement.place[*row as usize] };
+        });
+    }
+    let order = Order { chunk: CHUNK, tasks: Some((tasks, grid.tasks())), seed, places: false };
+    Chunks::new(contraction, indices, values, order)
 }
 
 /// A model of the same form with empty factors; the core stays, for its form.

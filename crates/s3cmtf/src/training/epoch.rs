@@ -108,7 +108,7 @@ impl Engine {
             }
             let Lane { core, copies, worker } = lane;
             for (task, owned) in tasks {
-                let chunks = train.tasks[task] as usize..train.tasks[task + 1] as usize;
+                let chunks = train.task(task);
                 let mut owned = owned.into_iter();
                 let mut rows: Vec<ModeRows<'_>> = copies
                     .iter_mut()
@@ -181,7 +181,7 @@ impl Engine {
                 match turn {
                     Turn::Tensor { round } => {
                         let task = round * blocks + task;
-                        let chunks = train.tasks[task] as usize..train.tasks[task + 1] as usize;
+                        let chunks = train.task(task);
                         let mut rows: Vec<ModeRows<'_>> =
                             factors.iter().map(|&rows| ModeRows::Shared(rows)).collect();
                         lane.worker.run(lane.core.as_mut_slice(), &mut rows, train, chunks, &step);

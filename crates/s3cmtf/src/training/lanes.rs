@@ -4,7 +4,7 @@ use s3cmtf_kernels::Aligned;
 
 use super::method::Worker;
 use super::placement::{Grid, Placement};
-use crate::model::Chunks;
+use crate::model::{Chunks, Contraction, Part};
 
 /// What one of the tasks that run at once has for itself.
 pub(super) struct Lane {
@@ -28,6 +28,7 @@ pub(super) struct Counts {
 impl Counts {
     pub(super) fn of(
         train: &Chunks,
+        contraction: &Contraction,
         grid: &Grid,
         round: usize,
         private: &[usize],
@@ -44,12 +45,15 @@ impl Counts {
         }
         for task in 0..grid.blocks {
             let (lane, number) = (task % grid.lanes, round * grid.blocks + task);
-            for chunk in train.tasks[number]..train.tasks[number + 1] {
-                let entries = train.entries(chunk as usize);
+            for chunk in train.task(number) {
+                let entries = train.entries(chunk);
                 counts.entries[lane] += entries.len() as u32;
                 for &mode in private {
-                    let row = train.indices[mode][entries.start] as usize;
-                    counts.rows[mode][lane][row] += entries.len() as u32;
+                    let Part::Outer(which) = contraction.part(mode) else { continue };
+                    let slots = &train.outer[which][train.slots(chunk)];
+                    for &row in slots {
+                        counts.rows[mode][lane][row as usize] += (entries.len() / slots.len()) as u32;
+                    }
                 }
             }
         }

@@ -148,10 +148,13 @@ impl<'a> Training<'a> {
         };
         let start = start::start(&problem, &params, warm_start.as_ref());
         let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
-        let mut engine = Engine::new(&problem, &params, start);
-        drop(problem);
-        let reported = test.as_ref().or(held_out.as_ref()).map(|entries| engine.arrange(entries));
-        let watched = held_out.as_ref().filter(|_| test.is_some()).map(|entries| engine.arrange(entries));
+        let mut engine = Engine::new(problem, &params, start);
+        let (reported, watched) = match (test, held_out) {
+            (None, held_out) => (held_out, None),
+            both => both,
+        };
+        let reported = reported.map(|entries| engine.arrange(entries));
+        let watched = watched.map(|entries| engine.arrange(entries));
 
         let mut watch = Watch::new(&params, &mut engine);
         let mut history: Vec<Epoch> = Vec::new();

@@ -8,7 +8,7 @@ use super::graph::Graph;
 use super::method::{ModeRows, TensorStep};
 use super::sparse::Sparse;
 use super::zeros::gram;
-use crate::model::{Chunks, Contraction, ErrorSums, Model, Order};
+use crate::model::{Chunks, Contraction, ErrorSums, Model, Order, Part};
 use crate::params::{Method, Params};
 use crate::problem::{Coupled, Kind, Problem};
 
@@ -117,9 +117,9 @@ fn arrange(problem: &Problem, model: &Model, chunk: usize) -> (Contraction, Chun
     let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
     let contraction = Contraction::new(&ranks, &rows, model.core_kind(), Level::best());
     let entries = problem.entries();
-    let arrays: Vec<&[u32]> = (0..problem.order()).map(|mode| entries.indices(mode)).collect();
-    let order = Order { chunk, tasks: None, seed: None };
-    let chunks = Chunks::new(&contraction, &arrays, entries.values(), &order);
+    let indices = (0..problem.order()).map(|mode| entries.indices(mode).to_vec()).collect();
+    let order = Order { chunk, tasks: None, seed: None, places: false };
+    let chunks = Chunks::new(&contraction, indices, entries.values().to_vec(), order);
     (contraction, chunks)
 }
 
@@ -146,23 +146,23 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
     };
     for chunk in 0..set.chunks() {
         let entries = set.entries(chunk);
-        // One copy of a row per entry in the inner modes, so that no step sees another; one in the outer modes.
-        let inner = |mode: &usize| contraction.inner.contains(mode);
-        let row = |mode: usize, entry: usize| model.factors()[mode].row(set.indices[mode][entry] as usize);
+        // One copy of a row per entry, so that no step sees another; one for all where the chunk shares it.
+        let own = |part: Part| matches!(part, Part::Inner(_)) || set.is_mixed(chunk);
+        let index = |mode: usize, entry: usize| set.row(contraction.part(mode), chunk, entry) as usize;
         let old: Vec<Vec<f32>> = (0..order)
-            .map(|mode| match inner(&mode) {
-                true => entries.clone().flat_map(|entry| row(mode, entry)).copied().collect(),
-                false => row(mode, entries.start).to_vec(),
+            .map(|mode| {
+                let end = if own(contraction.part(mode)) { entries.end } else { entries.start + 1 };
+                let rows = (entries.start..end).map(|entry| model.factors()[mode].row(index(mode, entry)));
+                rows.flatten().copied().collect()
             })
             .collect();
+        let (count, slots) = (entries.len() as u32, set.slots(chunk).len() as u32);
         let local = Chunks {
-            indices: (0..order)
-                .map(|mode| {
-                    (0..entries.len() as u32).map(|entry| if inner(&mode) { entry } else { 0 }).collect()
-                })
-                .collect(),
+            inner: [(0..count).collect(), (0..count).collect()],
             values: set.values[entries.clone()].to_vec(),
-            starts: vec![0, entries.len() as u32],
+            outer: vec![(0..slots).collect(); contraction.outer.len()],
+            starts: vec![0, count],
+            slots: vec![0, slots],
             ..Chunks::default()
         };
         let (mut new, mut core) = (old.clone(), packed.clone());
@@ -172,7 +172,7 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
         for mode in 0..order {
             let rank = contraction.ranks[mode];
             for (copy, (old, new)) in old[mode].chunks(rank).zip(new[mode].chunks(rank)).enumerate() {
-                let index = set.indices[mode][entries.start + copy] as usize;
+                let index = index(mode, entries.start + copy);
                 let sums = &mut gradient.factors[mode][index * rank..][..rank];
                 sums.iter_mut().zip(old.iter().zip(new)).for_each(|(sum, (&old, &new))| {
                     *sum += (f64::from(old) - f64::from(new)) / f64::from(LONG);

@@ -19,6 +19,8 @@ use crate::problem::Problem;
 const MOST_LANES: usize = 16;
 /// A task should have at least this many entries, or its overhead shows.
 const LEAST_TASK: usize = 512;
+/// The number of a task has 16 bits.
+const MOST_TASKS: usize = 1 << 16;
 /// A mode whose factor has at most this many numbers may be copied for every thread.
 const SMALL_MODE: usize = 1 << 16;
 /// Entries of a task and an outer row should come in at least this number, or sharing gains little.
@@ -51,7 +53,7 @@ impl Grid {
 
         let lanes = if params.deterministic { MOST_LANES } else { params.n_threads() };
         let fits =
-            |blocks: usize| blocks.saturating_pow(blocked.len() as u32).saturating_mul(LEAST_TASK) <= entries;
+            |blocks: usize| blocks.saturating_pow(blocked.len() as u32) <= (entries / LEAST_TASK).min(MOST_TASKS);
         let enough_rows = |blocks: usize| blocked.iter().all(|&mode| rows(mode) >= blocks);
         let most = (1..=256).rev().find(|&blocks| fits(blocks) && enough_rows(blocks)).unwrap_or(1);
         // Shared outer rows want large tasks; where nothing is shared there is nothing to lose.
@@ -67,6 +69,11 @@ impl Grid {
     /// The number of rounds of an epoch: in each, tasks 0 to `blocks - 1` share no block.
     pub(crate) fn rounds(&self) -> usize {
         self.blocks.pow(self.blocked.len() as u32 - 1)
+    }
+
+    /// The number of tasks of an epoch.
+    pub(crate) fn tasks(&self) -> usize {
+        self.rounds() * self.blocks
     }
 
     /// The block of the `which`-th blocked mode that a task of a round works on.
@@ -96,7 +103,7 @@ pub(crate) struct Placement {
     /// For each row its place.
     pub(crate) place: Vec<u32>,
     /// For each row its block.
-    pub(crate) block: Vec<u32>,
+    pub(crate) block: Vec<u16>,
     /// The first place of each block, and the end of the last.
     pub(crate) bounds: Vec<u32>,
 }
@@ -131,7 +138,7 @@ impl Placement {
             let start = bounds[number];
             for (offset, &row) in members.iter().enumerate() {
                 place[row as usize] = start + offset as u32;
-                block[row as usize] = number as u32;
+                block[row as usize] = number as u16;
             }
             bounds.push(start + members.len() as u32);
         }

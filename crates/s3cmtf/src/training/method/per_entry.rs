@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::Step;
 
 use super::{ModeRows, TensorStep, Worker, step_all};
-use crate::model::{Chunks, Contraction};
+use crate::model::{Chunks, Contraction, Part};
 
 /// The gradients of one entry, the regulariser's not included.
 #[derive(Clone, Debug)]
@@ -113,6 +113,8 @@ pub(super) const NONE: usize = usize::MAX;
 /// Steps entry by entry with the gradients of `C`.
 pub(super) struct PerEntry<C> {
     compute: C,
+    /// For each mode, where its rows are told.
+    parts: Vec<Part>,
     rows: Vec<Vec<f32>>,
     gradient: EntryGradient,
 }
@@ -121,7 +123,8 @@ impl<C> PerEntry<C> {
     pub(super) fn new(compute: C, contraction: &Contraction) -> Self {
         let rows: Vec<Vec<f32>> = contraction.ranks.iter().map(|&rank| vec![0.0; rank]).collect();
         let core = vec![0.0; Elements::new(contraction).len()];
-        PerEntry { compute, gradient: EntryGradient { rows: rows.clone(), core }, rows }
+        let parts = (0..rows.len()).map(|mode| contraction.part(mode)).collect();
+        PerEntry { compute, parts, gradient: EntryGradient { rows: rows.clone(), core }, rows }
     }
 }
 
@@ -138,17 +141,17 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
         chunks: Range<usize>,
         step: &TensorStep<'_>,
     ) {
-        let entries = set.starts[chunks.start] as usize..set.starts[chunks.end] as usize;
-        for entry in entries {
+        let entries = chunks.flat_map(|chunk| set.entries(chunk).map(move |entry| (chunk, entry)));
+        for (chunk, entry) in entries {
             if step.interrupt.load(Ordering::Relaxed) {
                 return;
             }
             for (mode, row) in self.rows.iter_mut().enumerate() {
-                rows[mode].load(set.indices[mode][entry], row);
+                rows[mode].load(set.row(self.parts[mode], chunk, entry), row);
             }
             self.compute.compute_gradient(core, &self.rows, set.values[entry], &mut self.gradient);
             for (mode, row) in self.rows.iter_mut().enumerate() {
-                let index = set.indices[mode][entry];
+                let index = set.row(self.parts[mode], chunk, entry);
                 let reg = step.reg[mode][index as usize];
                 step_all(
                     row,

@@ -1,0 +1,98 @@
+//! The algorithm, once, over any vector type.
+//!
+//! Everything here is `inline(always)`: it must be compiled inside the shells in `arch`, where the vector's
+//! instructions are enabled.
+//!
+//! A `p` x `q` matrix stands row after row without gaps. A vector that is read at the end of a row therefore has the
+//! start of the next row in its last lanes; whatever it is multiplied with has zeros there.
+
+mod diagonal;
+mod mixed;
+mod shared;
+
+pub(crate) use diagonal::diagonal;
+pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
+pub(crate) use shared::{bilinear, combine, predict, spread};
+
+use crate::rows::Rows;
+use crate::vector::Vector;
+use crate::{Side, Step, Sums};
+
+/// Rows are brought near this many entries before they are needed.
+const AHEAD: usize = 8;
+
+/// The sum over `j` of `x[j]` times vector `at` of row `j` of `matrix`; `count` is a multiple of 4.
+///
+/// # Safety
+/// `count` numbers must be readable at `x`, and a vector at `matrix + j * stride` for each `j < count`.
+#[inline(always)]
+unsafe fn weighted_rows<V: Vector>(x: *const f32, count: usize, matrix: *const f32, stride: usize) -> V {
+    // SAFETY: as the caller vouches; `j + part < count` since `count` is a multiple of 4.
+    unsafe {
+        let mut sums = [V::splat(0.0); 4];
+        let mut j = 0;
+        while j < count {
+            for (part, sum) in sums.iter_mut().enumerate() {
+                let factor = V::splat(*x.add(j + part));
+                *sum = V::load(matrix.add((j + part) * stride)).mul_add(factor, *sum);
+            }
+            j += 4;
+        }
+        sums[0].add(sums[1]).add(sums[2].add(sums[3]))
+    }
+}
+
+/// The new values of a vector of a row: a step along `gradient`, the regulariser, the constraint.
+///
+/// # Safety
+/// The machine must have `V`'s instructions.
+#[inline(always)]
+unsafe fn stepped<V: Vector>(old: V, gradient: V, scale: V, reg: f32, step: Step) -> V {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let shrink = step.rate * reg;
+        let mut new = if step.l1 {
+            // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
+            let moved = gradient.mul_add(scale, old);
+            let (zero, by) = (V::splat(0.0), V::splat(shrink));
+            zero.max(moved.sub(by)).sub(zero.max(zero.sub(moved).sub(by)))
+        } else {
+            gradient.mul_add(scale, old.mul(V::splat(1.0 - shrink)))
+        };
+        if step.nonnegative {
+            new = V::splat(0.0).max(new);
+        }
+        new
+    }
+}
+
+/// Where a side's row stands, if it is one of its rows.
+#[inline(always)]
+fn start_of<R>(side: &Side<'_, R>, len: usize, entry: usize) -> usize {
+    let index = side.indices[entry];
+    let start = index.wrapping_sub(side.base) as usize * side.rank;
+    assert!(start + side.rank <= len, "index {index} lies outside its rows");
+    start
+}
+
+/// The weight of the regulariser of an entry's row.
+#[inline(always)]
+fn reg_of<R>(side: &Side<'_, R>, entry: usize) -> f32 {
+    if side.reg.is_empty() { 0.0 } else { side.reg[side.indices[entry] as usize] }
+}
+
+#[inline(always)]
+fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
+    let error = value - prediction;
+    sums.squared_error += f64::from(error) * f64::from(error);
+    sums.squared_prediction += f64::from(prediction) * f64::from(prediction);
+    error
+}
+
+#[inline(always)]
+fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
+    if let Some(&index) = side.indices.get(entry + AHEAD) {
+        side.rows.prefetch(index.wrapping_sub(side.base) as usize * side.rank, side.rank);
+        crate::arch::prefetch(side.reg.as_ptr().wrapping_add(index as usize));
+    }
+}
