@@ -345,6 +345,35 @@ impl Kernels {
         arch::predict_mixed(self.level, &self.shape, p, q, buffers, predictions);
     }
 
+    /// Copies the row of each index of an outer mode to `to`, one after the other.
+    ///
+    /// # Panics
+    /// If `to` is not as long as those rows, or an index lies outside.
+    pub fn load_rows<R: Rows>(&self, side: &Side<'_, R>, to: &mut [f32]) {
+        assert_eq!(to.len(), side.indices.len() * side.rank, "a row per index");
+        arch::load_rows(self.level, side, to);
+    }
+
+    /// Steps the row of each index of an outer mode along its gradient, each with a rate of its own in place of the
+    /// step's; the regulariser counts `times` times. An index may come more than once.
+    ///
+    /// # Panics
+    /// If there is not a gradient and a rate per index, or an index lies outside.
+    pub fn step_rows<R: Rows>(
+        &self,
+        side: &mut Side<'_, R>,
+        gradients: &[f32],
+        rates: &[f32],
+        times: f32,
+        step: Step,
+    ) {
+        assert!(
+            gradients.len() == side.indices.len() * side.rank && rates.len() == side.indices.len(),
+            "a gradient and a rate per index"
+        );
+        arch::step_rows(self.level, side, gradients, rates, times, step);
+    }
+
     /// Steps through up to [`CHUNK`] entries whose prediction is `sum_j d[j] a[j] b[j]`; leaves `sum e a[j] b[j]`
     /// in `m`, both padded to [`Kernels::diagonal_len`].
     ///

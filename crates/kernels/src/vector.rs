@@ -109,15 +109,17 @@ pub unsafe trait Vector: Copy {
     /// See [`Vector::splat`].
     unsafe fn sum(self) -> f32;
 
-    /// Writes the sums of all lanes of four vectors to `to`.
+    /// The sums of all lanes of each of `N` vectors, zeros after them; `N` is 4, 8, 12 or 16 and at most `LANES`.
     ///
     /// # Safety
-    /// Four numbers must be writable at `to`.
+    /// See [`Vector::splat`].
     #[inline(always)]
-    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
-        for (place, vector) in vectors.iter().enumerate() {
-            // SAFETY: as the caller vouches.
-            unsafe { *to.add(place) = vector.sum() };
+    unsafe fn sums<const N: usize>(vectors: &[Self; N]) -> Self {
+        let mut lanes = [0.0f32; MOST_LANES];
+        // SAFETY: no vector has more lanes than the array.
+        unsafe {
+            lanes.iter_mut().zip(vectors).for_each(|(lane, vector)| *lane = vector.sum());
+            Self::load(lanes.as_ptr())
         }
     }
 }

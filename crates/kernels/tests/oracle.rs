@@ -315,6 +315,45 @@ fn mixed_chunks_agree_with_the_oracle_on_every_level() {
 }
 
 #[test]
+fn outer_rows_are_loaded_and_stepped_as_the_oracle_does_on_every_level() {
+    for level in Level::available() {
+        for rank in 1..=35 {
+            for (variant, step) in steps(rank).into_iter().enumerate() {
+                let numbers = &mut Numbers(rank as u64);
+                let (mut rows, gradients) = (numbers.list(9 * rank), numbers.list(4 * rank));
+                let (indices, rates) = ([7, 5, 7, 13], [0.3, 0.2, 0.1, 0.5f32]);
+                let reg: Vec<f32> = (0..14).map(|_| numbers.next().abs()).collect();
+                let kernels = Kernels::new(level, 3, 3);
+                let mut expected = wide(&rows);
+                let mut loaded = vec![0.0; 4 * rank];
+                let side = Side { rows: &mut rows[..], rank, indices: &indices, base: 5, reg: &reg };
+                kernels.load_rows(&side, &mut loaded);
+                for (entry, &index) in indices.iter().enumerate() {
+                    let start = (index as usize - 5) * rank;
+                    assert_eq!(loaded[entry * rank..][..rank], rows[start..][..rank]);
+                }
+                for (entry, &index) in indices.iter().enumerate() {
+                    let step = Step { rate: rates[entry], ..step };
+                    for j in 0..rank {
+                        let value = &mut expected[(index as usize - 5) * rank + j];
+                        let gradient = f64::from(gradients[entry * rank + j]);
+                        *value = new_value(*value, gradient, 3.0 * f64::from(reg[index as usize]), step);
+                    }
+                }
+                macro_rules! run {
+                    ($rows:expr) => {{
+                        let mut side = Side { rows: $rows, rank, indices: &indices, base: 5, reg: &reg };
+                        kernels.step_rows(&mut side, &gradients, &rates, 3.0, step);
+                    }};
+                }
+                if variant % 2 == 0 { run!(&mut rows[..]) } else { run!(SharedRows::new(&mut rows)) }
+                close(&rows, &expected, &format!("{} rank {rank}", level.name()));
+            }
+        }
+    }
+}
+
+#[test]
 fn diagonal_kernel_agrees_with_the_oracle_on_every_level() {
     for level in Level::available() {
         for rank in 1..=33 {

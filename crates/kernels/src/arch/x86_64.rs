@@ -146,13 +146,15 @@ unsafe impl Vector for Ymm {
     }
 
     #[inline(always)]
-    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
-        let [a, b, c, d] = vectors.map(|vector| vector.0);
-        // SAFETY: the caller has AVX2 and vouches for four numbers at `to`.
+    unsafe fn sums<const N: usize>(vectors: &[Self; N]) -> Self {
+        debug_assert!(N == 4 || N == 8);
+        // SAFETY: the caller has AVX2.
         unsafe {
-            let four = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
-            let sums = _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps::<1>(four));
-            _mm_storeu_ps(to, sums);
+            let (low, high) = (four8(vectors, 0), four8(vectors, 4));
+            Ymm(_mm256_add_ps(
+                _mm256_permute2f128_ps::<0x20>(low, high),
+                _mm256_permute2f128_ps::<0x31>(low, high),
+            ))
         }
     }
 }
@@ -265,23 +267,60 @@ unsafe impl Vector for Zmm {
     }
 
     #[inline(always)]
-    unsafe fn sum_each(vectors: &[Self; 4], to: *mut f32) {
-        let [a, b, c, d] = vectors.map(|vector| vector.0);
-        // SAFETY: the caller has AVX-512 and vouches for four numbers at `to`.
+    unsafe fn sums<const N: usize>(vectors: &[Self; N]) -> Self {
+        debug_assert!(N.is_multiple_of(4) && N <= 16);
+        // SAFETY: the caller has AVX-512.
         unsafe {
-            // Halves of each four lanes, two vectors in one; then all of each four lanes, four vectors in one.
-            let ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-            let cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
-            let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
-            let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
-            let four = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
-            let upper = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0b00_00_11_10>(
-                _mm512_castps_pd(four),
-                _mm512_castps_pd(four),
-            ));
-            let two = _mm512_castps512_ps256(_mm512_add_ps(four, upper));
-            let sums = _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps::<1>(two));
-            _mm_storeu_ps(to, sums);
+            let low = halve16(four16(vectors, 0), four16(vectors, 4));
+            let high = halve16(four16(vectors, 8), four16(vectors, 12));
+            Zmm(halve16(low, high))
         }
+    }
+}
+
+/// In each half of the lanes the sums over that half, of four vectors from `first` on; zeros if there are none.
+///
+/// # Safety
+/// The machine must have AVX2.
+#[inline(always)]
+unsafe fn four8(vectors: &[Ymm], first: usize) -> __m256 {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match vectors.get(first..first + 4) {
+            Some(&[a, b, c, d]) => _mm256_hadd_ps(_mm256_hadd_ps(a.0, b.0), _mm256_hadd_ps(c.0, d.0)),
+            _ => _mm256_setzero_ps(),
+        }
+    }
+}
+
+/// In each quarter of the lanes the sums over that quarter, of four vectors from `first` on; zeros if there are none.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn four16(vectors: &[Zmm], first: usize) -> __m512 {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let Some(&[a, b, c, d]) = vectors.get(first..first + 4) else { return _mm512_setzero_ps() };
+        let ab = _mm512_add_ps(_mm512_unpacklo_ps(a.0, b.0), _mm512_unpackhi_ps(a.0, b.0));
+        let cd = _mm512_add_ps(_mm512_unpacklo_ps(c.0, d.0), _mm512_unpackhi_ps(c.0, d.0));
+        let (ab, cd) = (_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+        let (low, high) = (_mm512_unpacklo_pd(ab, cd), _mm512_unpackhi_pd(ab, cd));
+        _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high))
+    }
+}
+
+/// The even and the odd quarters of two vectors, added.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn halve16(low: __m512, high: __m512) -> __m512 {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        _mm512_add_ps(
+            _mm512_shuffle_f32x4::<0b10_00_10_00>(low, high),
+            _mm512_shuffle_f32x4::<0b11_01_11_01>(low, high),
+        )
     }
 }

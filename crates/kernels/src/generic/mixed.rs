@@ -106,6 +106,100 @@ pub(crate) unsafe fn bilinear_mixed<V: Vector, R: Rows>(
     predictions: &mut [f32],
     squares: &mut [f32],
 ) -> Sums {
+    let one_vector = shape.p_pad == V::LANES && shape.q_pad == V::LANES;
+    // SAFETY: as the caller vouches; where a row is one vector, the constant is the first rank in fours.
+    unsafe {
+        match shape.p_pad4() {
+            4 if one_vector => {
+                in_registers::<V, R, 4>(shape, p, q, values, step, buffers, predictions, squares)
+            }
+            8 if one_vector && V::LANES >= 8 => {
+                in_registers::<V, R, 8>(shape, p, q, values, step, buffers, predictions, squares)
+            }
+            12 if one_vector && V::LANES >= 16 => {
+                in_registers::<V, R, 12>(shape, p, q, values, step, buffers, predictions, squares)
+            }
+            16 if one_vector && V::LANES >= 16 => {
+                in_registers::<V, R, 16>(shape, p, q, values, step, buffers, predictions, squares)
+            }
+            _ => by_parts::<V, R>(shape, p, q, values, step, buffers, predictions, squares),
+        }
+    }
+}
+/// The entries of a mixed chunk where a row is one vector.
+///
+/// # Safety
+/// As for [`bilinear_mixed`], with both ranks at most `V::LANES`, and `N` the first one in fours.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+unsafe fn in_registers<V: Vector, R: Rows, const N: usize>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    buffers: &mut Buffers,
+    predictions: &mut [f32],
+    squares: &mut [f32],
+) -> Sums {
+    let len = shape.slice();
+    let mut sums = Sums::default();
+    // SAFETY: `start_of` keeps rows inside their slices; a `T` has room behind it to read `N` rows, and what the last row
+    // of a `P` writes beyond its end is the next one's beginning, which is written after it, or the room behind the last.
+    unsafe {
+        let to_a = buffers.a.as_mut_slice().as_mut_ptr();
+        let (ts, ps) = (buffers.ts.as_slice().as_ptr(), buffers.ps.as_mut_slice().as_mut_ptr());
+        for (entry, &value) in values.iter().enumerate() {
+            look_ahead(p, entry);
+            look_ahead(q, entry);
+            let (start_p, reg_p) = (start_of(p, p.rows.len(), entry), reg_of(p, entry));
+            let (start_q, reg_q) = (start_of(q, q.rows.len(), entry), reg_of(q, entry));
+            let a: V = p.rows.load_vector(start_p, shape.p);
+            let b: V = q.rows.load_vector(start_q, shape.q);
+            a.store(to_a);
+            let t = ts.add(entry * len);
+            let mut c1 = [V::splat(0.0); 4];
+            let mut products = [V::splat(0.0); N];
+            for (row, product) in products.iter_mut().enumerate() {
+                let t = V::load(t.add(row * shape.q));
+                c1[row % 4] = t.mul_add(V::splat(*to_a.add(row)), c1[row % 4]);
+                *product = t.mul(b);
+            }
+            let c1 = c1[0].add(c1[1]).add(c1[2].add(c1[3]));
+            let c0 = V::sums(&products);
+            let prediction = c1.mul(b).sum();
+            let error = note_error(&mut sums, value, prediction);
+            let scale = V::splat(step.rate * error);
+            p.rows.store_vector(start_p, shape.p, stepped(a, c0, scale, reg_p, step));
+            q.rows.store_vector(start_q, shape.q, stepped(b, c1, scale, reg_q, step));
+            let scaled = b.mul(V::splat(error));
+            let product = ps.add(entry * len);
+            for row in 0..shape.p {
+                scaled.mul(V::splat(*to_a.add(row))).store(product.add(row * shape.q));
+            }
+            predictions[entry] = prediction;
+            squares[entry] = a.mul(a).sum() * b.mul(b).sum();
+        }
+    }
+    sums
+}
+
+/// The entries of a mixed chunk for any ranks, vector by vector of a row.
+///
+/// # Safety
+/// As for [`bilinear_mixed`].
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel's arguments")]
+unsafe fn by_parts<V: Vector, R: Rows>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    buffers: &mut Buffers,
+    predictions: &mut [f32],
+    squares: &mut [f32],
+) -> Sums {
     let len = shape.slice();
     let mut sums = Sums::default();
     // SAFETY: `start_of` keeps rows inside their slices; every other pointer stays in a buffer whose length is
@@ -195,7 +289,7 @@ unsafe fn times_second<V: Vector>(shape: &Shape, t: *const f32, b: *const f32, c
                     *product = V::load(t.add((first + part) * shape.q + at)).mul_add(b, *product);
                 }
             }
-            V::sum_each(&products, c0.add(first));
+            V::sums(&products).store_part(c0.add(first), 4);
         }
     }
 }
@@ -268,18 +362,18 @@ unsafe fn inner_tile<V: Vector, const N: usize>(
 ) {
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut sums = [[V::splat(0.0); FOUR]; N];
+        // Always four slices' worth of sums, so that they are reduced together; those beyond `N` stay zero.
+        let mut sums = [[V::splat(0.0); FOUR]; FOUR];
         for at in (0..len).step_by(V::LANES) {
-            let p: [V; FOUR] = std::array::from_fn(|k| V::load(products.add(k * len + at)));
-            for (n, sums) in sums.iter_mut().enumerate() {
-                let g = V::load(core.add(n * len + at));
-                sums.iter_mut().zip(&p).for_each(|(sum, p)| *sum = g.mul_add(*p, *sum));
+            let g: [V; N] = std::array::from_fn(|n| V::load(core.add(n * len + at)));
+            for (k, sums) in sums.iter_mut().enumerate() {
+                let p = V::load(products.add(k * len + at));
+                sums.iter_mut().zip(&g).for_each(|(sum, g)| *sum = g.mul_add(p, *sum));
             }
         }
-        for (n, sums) in sums.iter().enumerate() {
-            let mut four = [0.0f32; FOUR];
-            V::sum_each(sums, four.as_mut_ptr());
-            four.iter().enumerate().for_each(|(k, &sum)| *h.add(k * slices + n) = sum);
+        for (k, sums) in sums.iter().enumerate() {
+            let sums = V::sums(sums);
+            if N == V::LANES { sums.store(h.add(k * slices)) } else { sums.store_part(h.add(k * slices), N) }
         }
     }
 }

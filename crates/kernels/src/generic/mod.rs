@@ -8,10 +8,12 @@
 
 mod diagonal;
 mod mixed;
+mod outer;
 mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
+pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use shared::{bilinear, combine, predict, spread};
 
 use crate::rows::Rows;

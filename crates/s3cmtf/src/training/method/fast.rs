@@ -58,9 +58,10 @@ pub(super) struct Fast {
     /// Of each entry of a mixed chunk: its prediction, and the product of its inner rows' squared lengths.
     predictions: Vec<f32>,
     squares: Vec<f32>,
-    /// An outer row's gradient, and what it becomes.
-    gradient: Vec<f32>,
-    new: Vec<f32>,
+    /// Of each outer row of a chunk: the sum of its entries' squared predictions, its rate and its gradient.
+    squared_predictions: Vec<f64>,
+    rates: Vec<f32>,
+    gradients: Vec<f32>,
 }
 
 impl Fast {
@@ -79,8 +80,9 @@ impl Fast {
             m: zeros_apart(diagonal),
             predictions: zeros_apart(most),
             squares: zeros_apart(most),
-            gradient: zeros_apart(rank),
-            new: zeros_apart(rank),
+            squared_predictions: vec![0.0; most],
+            rates: zeros_apart(most),
+            gradients: zeros_apart(most * rank),
             contraction,
         }
     }
@@ -130,13 +132,25 @@ impl Fast {
     }
 
     /// Loads a chunk's outer rows, and weighs the combinations of their concepts.
-    fn load_outer(&mut self, rows: &[ModeRows<'_>], set: &Chunks, slots: Range<usize>) {
+    fn load_outer(&mut self, rows: &mut [ModeRows<'_>], set: &Chunks, slots: Range<usize>) {
         let Scratch { outer, weights, .. } = &mut self.scratch;
+        let kernels = &self.contraction.kernels;
         for (which, (loaded, &mode)) in outer.iter_mut().zip(&self.contraction.outer).enumerate() {
-            let to = loaded.chunks_exact_mut(self.contraction.ranks[mode]);
-            to.zip(&set.outer[which][slots.clone()]).for_each(|(row, &index)| rows[mode].load(index, row));
+            let (rank, indices) = (self.contraction.ranks[mode], &set.outer[which][slots.clone()]);
+            let loaded = &mut loaded[..slots.len() * rank];
+            match &mut rows[mode] {
+                ModeRows::Owned { rows, base } => {
+                    kernels.load_rows(&Side { rows: &mut **rows, rank, indices, base: *base, reg: &[] }, loaded);
+                }
+                ModeRows::Shared(rows) => {
+                    kernels.load_rows(&Side { rows: *rows, rank, indices, base: 0, reg: &[] }, loaded);
+                }
+            }
         }
         let all = self.contraction.weights;
+        if self.contraction.kind == CoreKind::Full && outer.len() == 1 {
+            return weights[..slots.len() * all].copy_from_slice(&outer[0][..slots.len() * all]);
+        }
         for (entry, weights) in weights.chunks_exact_mut(all).take(slots.len()).enumerate() {
             self.contraction.weigh(outer, entry, weights);
         }
@@ -183,7 +197,8 @@ impl Fast {
             let h = &mut self.h[..all];
             self.contraction.kernels.spread(core, &weights[..all], core_reg, core_step, buffers, h);
         }
-        self.step_outer(core, rows, set, (slot, 0), entries, sums.squared_prediction, step);
+        self.squared_predictions[0] = sums.squared_prediction;
+        self.step_outer(core, rows, set, slot..slot + 1, entries, step);
         if self.contraction.kind == CoreKind::Diagonal {
             let terms = self.m.iter_mut().zip(&self.scratch.weights[..all]);
             terms.for_each(|(m, weight)| *m *= -weight);
@@ -226,74 +241,86 @@ impl Fast {
             buffers,
             &mut self.h[..fours],
         );
-        for (entry, slot) in slots.enumerate() {
-            let prediction = f64::from(self.predictions[entry]);
-            self.step_outer(core, rows, set, (slot, entry), 1, prediction * prediction, step);
+        for (squared, &prediction) in self.squared_predictions.iter_mut().zip(&self.predictions[..count]) {
+            *squared = f64::from(prediction) * f64::from(prediction);
         }
+        self.step_outer(core, rows, set, slots, 1, step);
     }
 
-    /// The step on outer rows that `entries` entries share: those at `slot` of the set, number `row` in the scratch.
-    #[allow(clippy::too_many_arguments, reason = "all of them differ from call to call")]
+    /// The step on the outer rows at `slots`, each shared by `times` entries.
     fn step_outer(
         &mut self,
         core: &[f32],
         rows: &mut [ModeRows<'_>],
         set: &Chunks,
-        (slot, row): (usize, usize),
-        entries: usize,
-        squared_prediction: f64,
+        slots: Range<usize>,
+        times: usize,
         step: &TensorStep<'_>,
     ) {
         for which in 0..self.contraction.outer.len() {
             let mode = self.contraction.outer[which];
-            let (rank, index) = (self.contraction.ranks[mode], set.outer[which][slot]);
-            self.outer_gradient(which, row, core);
-            let row_step = boosted(step, step.row_boost(mode, index), entries, || {
-                // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
-                let length = squares(&self.scratch.outer[which][row * rank..][..rank]);
-                if length > 0.0 { squared_prediction / length } else { 0.0 }
-            });
-            // Not the row in the scratch: another entry of a mixed chunk may have stepped it meanwhile.
-            let new = &mut self.new[..rank];
-            rows[mode].load(index, new);
-            let reg = step.reg[mode][index as usize] * entries as f32;
-            step_all(new, &self.gradient[..rank], reg, row_step);
-            rows[mode].store(index, new);
+            let (rank, indices) = (self.contraction.ranks[mode], &set.outer[which][slots.clone()]);
+            let outer = &self.scratch.outer[which];
+            for (row, (rate, &index)) in self.rates.iter_mut().zip(indices).enumerate() {
+                let boost = step.row_boost(mode, index);
+                *rate = boosted(step, boost, times, || {
+                    // An entry's curvature along this row is at least x~^2 / |u|^2, and about that where entries agree.
+                    let length = squares(&outer[row * rank..][..rank]);
+                    if length > 0.0 { self.squared_predictions[row] / length } else { 0.0 }
+                })
+                .rate;
+            }
+            self.outer_gradients(which, slots.len(), core);
+            let gradients = &self.gradients[..slots.len() * rank];
+            let (kernels, rates) = (&self.contraction.kernels, &self.rates[..slots.len()]);
+            let reg = &step.reg[mode];
+            match &mut rows[mode] {
+                ModeRows::Owned { rows, base } => {
+                    let mut side = Side { rows: &mut **rows, rank, indices, base: *base, reg };
+                    kernels.step_rows(&mut side, gradients, rates, times as f32, step.step);
+                }
+                ModeRows::Shared(rows) => {
+                    let mut side = Side { rows: *rows, rank, indices, base: 0, reg };
+                    kernels.step_rows(&mut side, gradients, rates, times as f32, step.step);
+                }
+            }
         }
     }
 
-    /// The gradient of an outer row of mode number `which` among the outer ones, after `h` has been found; `row` is its
-    /// number in the scratch.
-    fn outer_gradient(&mut self, which: usize, row: usize, core: &[f32]) {
+    /// The gradients of the first `count` outer rows in the scratch, of mode number `which` among the outer ones, after
+    /// `h` has been found.
+    fn outer_gradients(&mut self, which: usize, count: usize, core: &[f32]) {
         let (outer, modes, ranks) = (&self.scratch.outer, &self.contraction.outer, &self.contraction.ranks);
         let rank = |which: usize| ranks[modes[which]];
-        let value = |which: usize, j: usize| outer[which][row * rank(which) + j];
-        let gradient = &mut self.gradient[..rank(which)];
-        let h = &self.h[row * self.contraction.weights..][..self.contraction.weights];
-        match self.contraction.kind {
-            CoreKind::Diagonal => {
-                for (j, gradient) in gradient.iter_mut().enumerate() {
-                    let others = (0..outer.len()).filter(|&other| other != which);
-                    *gradient = -others.fold(self.m[j] * core[j], |product, other| product * value(other, j));
-                }
-            }
-            CoreKind::Full if outer.len() == 1 => {
-                gradient.iter_mut().zip(h).for_each(|(gradient, h)| *gradient = -h);
-            }
-            CoreKind::Full => {
-                gradient.fill(0.0);
-                for (place, &h) in h.iter().enumerate() {
-                    let (mut rest, mut product, mut mine) = (place, h, 0);
-                    for other in (0..outer.len()).rev() {
-                        let j = rest % rank(other);
-                        rest /= rank(other);
-                        if other == which {
-                            mine = j;
-                        } else {
-                            product *= value(other, j);
-                        }
+        let gradients = &mut self.gradients[..count * rank(which)];
+        let all = self.contraction.weights;
+        if self.contraction.kind == CoreKind::Full && outer.len() == 1 {
+            return gradients.copy_from_slice(&self.h[..count * all]);
+        }
+        for (row, gradient) in gradients.chunks_exact_mut(rank(which)).enumerate() {
+            let value = |which: usize, j: usize| outer[which][row * rank(which) + j];
+            match self.contraction.kind {
+                CoreKind::Diagonal => {
+                    for (j, gradient) in gradient.iter_mut().enumerate() {
+                        let others = (0..outer.len()).filter(|&other| other != which);
+                        *gradient = others.fold(self.m[j] * core[j], |product, other| product * value(other, j));
                     }
-                    gradient[mine] -= product;
+                }
+                CoreKind::Full => {
+                    gradient.fill(0.0);
+                    for (place, &h) in self.h[row * all..][..all].iter().enumerate() {
+                        let (mut rest, mut product, mut mine) = (place, h, 0);
+                        for other in (0..outer.len()).rev() {
+                            let j = rest % rank(other);
+                            rest /= rank(other);
+                            if other == which {
+                                mine = j;
+                            } else {
+                                product *= value(other, j);
+                            }
+                        }
+                        gradient[mine] += product;
+                    }
                 }
             }
         }
@@ -319,5 +346,12 @@ fn damped(rate: f32, boost: f32, curvature: f64, entries: usize) -> f32 {
 }
 
 fn squares(values: &[f32]) -> f64 {
-    f64::from(values.iter().map(|value| value * value).sum::<f32>())
+    // Four sums at a time, which the compiler makes a vector of.
+    let mut sums = [0.0f32; 4];
+    let fours = values.chunks_exact(4);
+    let rest: f32 = fours.remainder().iter().map(|value| value * value).sum();
+    for four in fours {
+        sums.iter_mut().zip(four).for_each(|(sum, value)| *sum += value * value);
+    }
+    f64::from(sums.iter().sum::<f32>() + rest)
 }
