@@ -15,11 +15,11 @@ pub mod world;
 
 pub use error::Error;
 pub use model::{Core, CoupledFactor, Errors, Factor, Model};
-pub use params::{CoreKind, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
+pub use params::{CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
 pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
 pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};
 
-/// The vector instructions that runs on this machine use, as in `run.json`.
+/// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.
 pub fn instructions() -> &'static str {
     s3cmtf_kernels::Level::best().name()
 }

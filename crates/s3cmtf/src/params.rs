@@ -1,5 +1,6 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
+use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -62,6 +63,43 @@ pub enum Start {
     Random,
 }
 
+/// The vector instructions that training uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Instructions {
+    /// Plain Rust, on any machine.
+    Portable,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512.
+    Avx512,
+    /// NEON.
+    Neon,
+}
+
+impl Instructions {
+    /// Those that this machine has, the best last.
+    pub fn available() -> Vec<Instructions> {
+        let all = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512, Instructions::Neon];
+        let here = Level::available();
+        all.into_iter().filter(|instructions| here.contains(&instructions.level())).collect()
+    }
+
+    /// Their name in the command and in files.
+    pub fn name(self) -> &'static str {
+        self.level().name()
+    }
+
+    fn level(self) -> Level {
+        match self {
+            Instructions::Portable => Level::Portable,
+            Instructions::Avx2 => Level::Avx2,
+            Instructions::Avx512 => Level::Avx512,
+            Instructions::Neon => Level::Neon,
+        }
+    }
+}
+
 /// The settings of a run.
 ///
 /// Each field says its meaning, its default and its range; [`Params::check`] holds a problem against the ranges.
@@ -102,6 +140,9 @@ pub struct Params {
     pub patience: Option<usize>,
     /// Threads; 0 is all cores. Default 0.
     pub threads: usize,
+    /// The vector instructions of training; `None` is the best that this machine has. Default `None`.
+    #[serde(default)]
+    pub instructions: Option<Instructions>,
     /// The seed of everything random. Default 1.
     pub seed: u64,
 }
@@ -126,6 +167,7 @@ impl Default for Params {
             tolerance: 0.0,
             patience: None,
             threads: 0,
+            instructions: None,
             seed: 1,
         }
     }
@@ -155,6 +197,10 @@ impl Params {
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             threads => threads,
         }
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.instructions.map_or_else(Level::best, Instructions::level)
     }
 
     /// Checks that every setting is in its range, and that the ranks fit the problem.
@@ -217,6 +263,13 @@ impl Params {
         }
         if self.threads > 1024 {
             return Err(Error::param("threads", "from 0 (all cores) to 1024", self.threads));
+        }
+        if let Some(instructions) = self.instructions
+            && !Instructions::available().contains(&instructions)
+        {
+            let names: Vec<&str> = Instructions::available().iter().map(|one| one.name()).collect();
+            let expected = format!("what this machine has ({})", names.join(", "));
+            return Err(Error::param("instructions", expected, instructions.name()));
         }
         Ok(())
     }

@@ -6,8 +6,9 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::planted::{Planted, planted};
+use s3cmtf::synthetic::Shape;
 use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{CoreKind, Entries, Method, Params, Problem, Run, Scheme, Start, Stop, Training};
+use s3cmtf::{CoreKind, Entries, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training};
 
 fn fit(planted: &Planted, params: Params) -> Run {
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
@@ -138,6 +139,25 @@ fn threads_and_schemes_reach_the_same_error() {
             assert!((other - one).abs() < 0.02 * one, "{threads} threads {scheme:?}: {other} and not {one}");
         }
     }
+}
+
+#[test]
+fn all_instructions_reach_the_same_error() {
+    // Its coupled matrix is of the kind whose cells are stepped through by a kernel too.
+    let shape = Shape { sizes: vec![300, 200, 10], entries: 8_000, ..Shape::named("synthetic").unwrap() };
+    let problem = shape.problem().unwrap();
+    let all = Instructions::available();
+    assert_eq!(all.first(), Some(&Instructions::Portable));
+    assert_eq!(all.last().unwrap().name(), s3cmtf::instructions());
+    let mut reached = Vec::new();
+    for instructions in all {
+        let params =
+            Params { ranks: vec![6], instructions: Some(instructions), threads: 1, ..Params::default() };
+        let record = Training::new(problem.clone(), params).holdout(0.1).run(|_| {}).unwrap().record;
+        assert_eq!(record.instructions, instructions.name());
+        reached.push(record.summary.test_rmse.unwrap());
+    }
+    assert!(reached.iter().all(|rmse| (rmse - reached[0]).abs() < 1e-3), "{reached:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The words that some flags choose from, and what they mean to the library.
 
 use clap::ValueEnum;
-use s3cmtf::{CoreKind, Method, Params, Scheme};
+use s3cmtf::{CoreKind, Instructions, Method, Params, Scheme};
 
 /// The words of `--core`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -56,6 +56,30 @@ impl From<SchemeChoice> for Scheme {
         match choice {
             SchemeChoice::Blocks => Scheme::Blocks,
             SchemeChoice::LockFree => Scheme::LockFree,
+        }
+    }
+}
+
+/// The words of `--instructions`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum InstructionsChoice {
+    /// None but those that any machine has
+    Portable,
+    /// AVX2 and FMA, 8 numbers at a time
+    Avx2,
+    /// AVX-512, 16 numbers at a time
+    Avx512,
+    /// NEON, 4 numbers at a time
+    Neon,
+}
+
+impl From<InstructionsChoice> for Instructions {
+    fn from(choice: InstructionsChoice) -> Self {
+        match choice {
+            InstructionsChoice::Portable => Instructions::Portable,
+            InstructionsChoice::Avx2 => Instructions::Avx2,
+            InstructionsChoice::Avx512 => Instructions::Avx512,
+            InstructionsChoice::Neon => Instructions::Neon,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use s3cmtf::{Model, Params};
 
-use super::choices::{CoreChoice, MethodChoice, Preset, SchemeChoice};
+use super::choices::{CoreChoice, InstructionsChoice, MethodChoice, Preset, SchemeChoice};
 use super::whole;
 use crate::couple::CoupleArg;
 
@@ -90,6 +90,9 @@ pub(crate) struct FitArgs {
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     threads: Option<usize>,
+    /// The vector instructions of training [default: the best that this machine has]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    instructions: Option<InstructionsChoice>,
     /// The seed of everything random [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true, help_heading = "Training")]
     seed: Option<u64>,
@@ -128,6 +131,7 @@ impl FitArgs {
         set(&mut params.tolerance, self.tolerance);
         set(&mut params.patience, self.patience.map(Some));
         set(&mut params.threads, self.threads);
+        set(&mut params.instructions, self.instructions.map(|choice| Some(choice.into())));
         set(&mut params.seed, self.seed);
         params.l1 |= self.l1;
         params.nonnegative |= self.nonnegative;

@@ -44,6 +44,7 @@ fn help_and_version_are_no_failures() {
         "--tolerance",
         "--patience",
         "--threads",
+        "--instructions",
         "--seed",
         "--deterministic",
         "--test",
@@ -79,6 +80,12 @@ fn settings_out_of_range() {
     fit_refuses("--lambda-couple inf", &["lambda-couple should be 0 or more and finite", "inf"]);
     fit_refuses("--tolerance -1", &["tolerance should be 0 or more", "-1"]);
     fit_refuses("--threads 2000", &["threads should be from 0", "2000"]);
+    // No machine has both.
+    let absent = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    fit_refuses(
+        &format!("--instructions {absent}"),
+        &["instructions should be what this machine has (portable", &format!("but is {absent}")],
+    );
     fit_refuses("--seed x", &["--seed", "'x'", "whole number"]);
     fit_refuses("--holdout 0.2 --patience 0", &["patience should be 1 or more, but is 0"]);
     for share in ["0", "1", "-0.2", "nan"] {
@@ -102,6 +109,7 @@ fn words_that_are_not_among_the_choices() {
     fit_refuses("--core round", &["'round'", "full", "diagonal"]);
     fit_refuses("--method slow", &["'slow'", "fast", "opt", "naive"]);
     fit_refuses("--scheme free", &["'free'", "blocks", "lock-free"]);
+    fit_refuses("--instructions sse", &["'sse'", "portable", "avx2", "avx512", "neon"]);
     fit_refuses("--preset mine", &["'mine'", "default", "paper"]);
 }
 

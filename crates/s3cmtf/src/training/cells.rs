@@ -5,9 +5,10 @@ use std::ops::Range;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Level, Rows, Side, Step};
+use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Rows, Side, Step};
 
 use super::placement::Placement;
+use crate::params::Params;
 use crate::problem::Coupled;
 
 /// The observed cells of a matrix, by tasks: task `shift * blocks + block` has the cells in row block `block` and
@@ -39,7 +40,7 @@ impl Cells {
         matrix: usize,
         coupled: &Coupled,
         weight: f32,
-        lambda_reg: f32,
+        params: &Params,
         rank: usize,
         placements: [&Placement; 2],
         seed: u64,
@@ -66,9 +67,9 @@ impl Cells {
         let (rows, columns) = (places(0), places(1));
         let mut counts = vec![0u32; placements[1].rows()];
         columns.iter().for_each(|&column| counts[column as usize] += 1);
-        let reg = counts.iter().map(|&count| lambda_reg / count.max(1) as f32).collect();
+        let reg = counts.iter().map(|&count| params.lambda_reg / count.max(1) as f32).collect();
         let values = order.iter().map(|&place| entries.values()[place as usize]).collect();
-        let kernels = Kernels::new(Level::best(), rank, rank);
+        let kernels = Kernels::new(params.level(), rank, rank);
         Cells { matrix, mode: coupled.mode(), weight, rows, columns, values, tasks, reg, rank, kernels }
     }
 

@@ -1,7 +1,7 @@
 //! The state of a run, arranged for speed: rows stand by blocks, entries by tasks and chunks.
 
 use rayon::prelude::*;
-use s3cmtf_kernels::{Aligned, CHUNK, Level, Step};
+use s3cmtf_kernels::{Aligned, CHUNK, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
@@ -63,7 +63,7 @@ impl Engine {
     pub(crate) fn new(mut problem: Problem, params: &Params, start: Model) -> Self {
         let ranks: Vec<usize> = start.factors().iter().map(Factor::rank).collect();
         let sizes: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let contraction = Contraction::new(&ranks, &sizes, start.core_kind(), Level::best());
+        let contraction = Contraction::new(&ranks, &sizes, start.core_kind(), params.level());
         let grid = Grid::new(&problem, params, &contraction);
         let counts: Vec<Vec<u32>> = (0..problem.order()).map(|mode| problem.counts(mode)).collect();
         let seed = |purpose: u64| params.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose << 32);
@@ -171,8 +171,8 @@ impl Engine {
                 Kind::Missing => {
                     let rank = self.contraction.ranks[mode];
                     let placements = [rows, others];
-                    let lambda_reg = self.params.lambda_reg;
-                    self.cells.push(Cells::new(number, matrix, weight, lambda_reg, rank, placements, seed));
+                    let params = &self.params;
+                    self.cells.push(Cells::new(number, matrix, weight, params, rank, placements, seed));
                 }
                 Kind::Zeros => self.zeros.push(Zeros {
                     matrix: number,

@@ -203,9 +203,9 @@ impl<'a> Training<'a> {
         let summary = Summary { stop, epochs: history.len(), best_epoch, train_rmse, test_rmse, seconds };
         let record = Record {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions: params.level().name().to_owned(),
             params,
             data,
-            instructions: crate::instructions().to_owned(),
             threads,
             halvings,
             summary,

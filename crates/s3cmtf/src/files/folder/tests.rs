@@ -116,6 +116,15 @@ fn what_is_saved_is_loaded() {
 }
 
 #[test]
+fn a_record_of_before_the_setting_of_instructions_is_loaded() {
+    let (_folder, path) = saved(full());
+    let mut json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
+    assert!(json["params"].as_object_mut().unwrap().remove("instructions").is_some());
+    fs::write(path.join(RECORD), json.to_string()).unwrap();
+    assert_eq!(load(&path).unwrap().1, record());
+}
+
+#[test]
 fn every_truncation_is_refused() {
     let bytes = to_bytes(&full()).unwrap();
     for end in 0..bytes.len() {
