@@ -61,10 +61,19 @@ fn json_has_a_line_per_epoch_and_one_at_the_end() {
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(
             fields(line),
-            ["entries_per_second", "epoch", "rate", "seconds", "test_rmse", "train_rmse"]
+            [
+                "entries_per_second",
+                "epoch",
+                "evaluation_seconds",
+                "rate",
+                "seconds",
+                "test_rmse",
+                "train_rmse"
+            ]
         );
         assert_eq!(line["epoch"], number + 1);
         assert!(line["test_rmse"].is_number());
+        assert!(line["evaluation_seconds"].as_f64().unwrap() > 0.0);
     }
 }
 

@@ -171,14 +171,24 @@ impl<'a> Training<'a> {
                 break Stop::Interrupted;
             }
             let train_rmse = engine.train_rmse();
+            let clock = Instant::now();
             let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
+            let evaluation_seconds = test_rmse.map_or(0.0, |_| clock.elapsed().as_secs_f64());
             let watched_rmse = watched.as_ref().map(|set| engine.rmse(set)).or(test_rmse);
             match watch.judge(&mut engine, epoch, train_rmse, watched_rmse) {
                 Verdict::Diverged => continue,
                 Verdict::GiveUp => break Stop::Diverged,
                 Verdict::Good(stop) => {
                     let entries_per_second = engine.entries() as f64 / spent.max(1e-9);
-                    history.push(Epoch { epoch, seconds, entries_per_second, train_rmse, test_rmse, rate });
+                    history.push(Epoch {
+                        epoch,
+                        seconds,
+                        entries_per_second,
+                        train_rmse,
+                        test_rmse,
+                        evaluation_seconds,
+                        rate,
+                    });
                     observe(&history[epoch - 1]);
                     if interrupt.load(Ordering::Relaxed) {
                         break Stop::Interrupted;

@@ -18,6 +18,9 @@ pub struct Epoch {
     pub train_rmse: f64,
     /// The RMSE over the test (or held-out) entries after the epoch, if there are any.
     pub test_rmse: Option<f64>,
+    /// Seconds spent on `test_rmse`, which are no part of `seconds`; 0 without test or held-out entries.
+    #[serde(default)]
+    pub evaluation_seconds: f64,
     /// The step size eta_t of the epoch.
     pub rate: f64,
 }

@@ -12,6 +12,7 @@ fn record() -> Record {
         entries_per_second: 1e6,
         train_rmse: 1.0 / 3.0,
         test_rmse: None,
+        evaluation_seconds: 0.0,
         rate: 0.05,
     };
     Record {
@@ -116,10 +117,12 @@ fn what_is_saved_is_loaded() {
 }
 
 #[test]
-fn a_record_of_before_the_setting_of_instructions_is_loaded() {
+fn a_record_of_before_instructions_and_evaluation_seconds_is_loaded() {
     let (_folder, path) = saved(full());
     let mut json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
     assert!(json["params"].as_object_mut().unwrap().remove("instructions").is_some());
+    let epoch = json["history"][0].as_object_mut().unwrap();
+    assert!(epoch.remove("evaluation_seconds").is_some());
     fs::write(path.join(RECORD), json.to_string()).unwrap();
     assert_eq!(load(&path).unwrap().1, record());
 }
