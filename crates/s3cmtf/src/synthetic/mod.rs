@@ -72,6 +72,23 @@ mod tests {
     }
 
     #[test]
+    fn an_effect_is_the_same_in_all_values_of_an_id() {
+        let shape = Shape { sizes: vec![2, 500], entries: 1000, rank: 1, noise: 0.0, ..Shape::default() };
+        let plain = shape.tensor().collect().unwrap();
+        let moved = Shape { effect: 1.0, ..shape }.tensor().collect().unwrap();
+        let mut by_ids = std::collections::HashMap::new();
+        for entry in 0..plain.len() {
+            let effect = moved.values()[entry] - plain.values()[entry];
+            by_ids.insert((plain.indices(0)[entry], plain.indices(1)[entry]), effect);
+        }
+        // What the first id makes of the difference is the same, whatever the second is.
+        let differences = (0..500).filter_map(|id| Some(by_ids.get(&(0, id))? - by_ids.get(&(1, id))?));
+        let differences: Vec<f32> = differences.collect();
+        assert!(differences.len() > 100 && differences[0].abs() > 1e-3);
+        assert!(differences.iter().all(|difference| (difference - differences[0]).abs() < 1e-4));
+    }
+
+    #[test]
     fn named_shapes_have_their_matrices() {
         for name in Shape::NAMES {
             let shape = Shape::named(name).unwrap();

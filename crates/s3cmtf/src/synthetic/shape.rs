@@ -28,7 +28,9 @@ pub struct Shape {
     pub skew: f64,
     /// The rank of the planted model.
     pub rank: usize,
-    /// The standard deviation of the noise around it.
+    /// The standard deviation of what an id of its own adds to all its values, as a strict user or a good film does.
+    pub effect: f64,
+    /// The standard deviation of the noise around all that.
     pub noise: f64,
     /// The coupled matrices.
     pub matrices: Vec<MatrixShape>,
@@ -37,13 +39,14 @@ pub struct Shape {
 }
 
 impl Default for Shape {
-    /// A million entries in three modes of ten thousand, planted at rank 3, with noise 0.5.
+    /// A million entries in three modes of ten thousand, planted at rank 3, without effects, with noise 0.5.
     fn default() -> Self {
         Shape {
             sizes: vec![10_000; 3],
             entries: 1_000_000,
             skew: 0.0,
             rank: 3,
+            effect: 0.0,
             noise: 0.5,
             matrices: Vec::new(),
             seed: 1,

@@ -125,8 +125,10 @@ impl Shape {
             }
             sum += product;
         }
+        let own = |(mode, &id): (u64, &u32)| even(hash(&[self.seed, 300 + mode, u64::from(id)]));
+        let effects = self.effect * (0..).zip(ids.iter()).map(own).sum::<f64>();
         let noise = self.noise * normal(hash(&[self.seed, 101, entry]), hash(&[self.seed, 102, entry]));
-        (MEAN + sum + noise) as f32
+        (MEAN + sum + effects + noise) as f32
     }
 
     fn matrix_entry(&self, number: u64, matrix: &MatrixShape, entry: u64, ids: &mut [u32]) -> f32 {
