@@ -43,6 +43,17 @@ pub enum Method {
     Naive,
 }
 
+impl Method {
+    /// The method's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Fast => "fast",
+            Method::Opt => "opt",
+            Method::Naive => "naive",
+        }
+    }
+}
+
 /// How threads share the factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

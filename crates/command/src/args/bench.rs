@@ -1,5 +1,9 @@
 //! What `bench` was given.
 
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
 use super::whole;
 
 /// What `bench` was given.
@@ -8,10 +12,19 @@ pub(crate) struct BenchArgs {
     /// What to measure
     #[command(subcommand)]
     pub(crate) what: BenchVerb,
+    /// Write the lines, a table and a plot to this folder: WHAT.jsonl, WHAT.md and WHAT.svg
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) out: Option<PathBuf>,
+    /// Take this share of the data, above 0 and up to 1: for a quick look
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share, global = true)]
+    pub(crate) scale: f64,
+    /// No progress
+    #[arg(long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 /// What can be measured.
-#[derive(Debug, clap::Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum BenchVerb {
     /// The fast method against the paper's, entry by entry, on shapes of many kinds
     Methods {
@@ -25,10 +38,74 @@ pub(crate) enum BenchVerb {
     /// One thread against many, for each scheme, on the shape of MovieLens-10M
     Threads {
         /// The numbers of threads to compare, the first being the base [default: 1 and all cores]
-        #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = whole::<usize>)]
+        #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = some::<usize>)]
         threads: Option<Vec<usize>>,
         /// The number of tensor entries
-        #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = whole::<usize>)]
+        #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some::<usize>)]
         entries: usize,
+        /// How often each is measured, in turns; the fastest counts
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
+        repeats: usize,
     },
+    /// Time and memory as entries become more, in three modes of size 10,000
+    Entries {
+        /// The numbers of tensor entries, from few to many
+        #[arg(long, value_name = "N,..", default_value = "1000000,10000000,100000000", value_delimiter = ',', value_parser = some::<usize>)]
+        entries: Vec<usize>,
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
+    /// Time and memory as modes become larger, with a million entries and a coupled matrix of a tenth
+    Sizes {
+        /// The sizes of the three modes and of the matrix's columns
+        #[arg(long, value_name = "N,..", default_value = "1000,10000,100000,1000000,10000000,100000000", value_delimiter = ',', value_parser = some::<u32>)]
+        sizes: Vec<u32>,
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
+    /// The shape of the paper's Yelp data, with all its coupled matrices
+    Yelp {
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
+    /// Evaluating a fifth of the entries against an epoch on the others, on the shape of MovieLens-10M
+    Evaluation {
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
+    /// The vector instructions that this machine has against each other, on one thread
+    Instructions {
+        /// How often each is measured, in turns; the fastest counts
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
+        repeats: usize,
+    },
+    /// All of these, one after the other
+    All,
+}
+
+impl BenchVerb {
+    /// The names of the verbs, in order.
+    pub(crate) fn names() -> Vec<String> {
+        let command = BenchVerb::augment_subcommands(clap::Command::new("bench"));
+        command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
+    }
+}
+
+/// A whole number that is not zero.
+fn some<T: TryFrom<u64> + Default + PartialEq>(text: &str) -> Result<T, String> {
+    whole(text).and_then(
+        |number| {
+            if number == T::default() { Err("should be 1 or more".into()) } else { Ok(number) }
+        },
+    )
+}
+
+/// A part of the whole.
+fn share(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim().parse().ok();
+    number.filter(|&share| share > 0.0 && share <= 1.0).ok_or("should be above 0 and at most 1".into())
 }

@@ -3,65 +3,73 @@
 //! A figure is a ratio of two measurements of one run, and a measurement holds the RMSE it reached against what it
 //! must be, so that nothing is fast by being wrong. Nothing here fails for being slow.
 
+mod all;
+mod axis;
+mod entries;
+mod evaluation;
+mod independent;
+mod instructions;
+mod machine;
+mod measure;
+mod memory;
 mod methods;
+mod plot;
+mod report;
+mod sizes;
+mod table;
 mod threads;
+mod units;
+mod yelp;
 
 use std::process::ExitCode;
 
-use anyhow::ensure;
-use s3cmtf::{Params, Problem, Training};
-use serde::Serialize;
+use s3cmtf::synthetic::{MatrixShape, Shape};
 
 use crate::args::{BenchArgs, BenchVerb};
-use crate::print;
+use report::Report;
 
 /// Runs the verb.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
-    print::json(&Machine::here())?;
+    let scale = Scale(args.scale);
+    let report = &mut Report::new(args)?;
     match &args.what {
-        BenchVerb::Methods { only, threads } => methods::run(only, *threads)?,
-        BenchVerb::Threads { threads, entries } => threads::run(threads.as_deref(), *entries)?,
-    }
+        BenchVerb::Methods { only, threads } => methods::run(only, *threads, scale, report),
+        BenchVerb::Threads { threads, entries, repeats } => {
+            threads::run(threads.as_deref(), scale.of(*entries), *repeats, report)
+        }
+        BenchVerb::Entries { entries, threads } => entries::run(entries, *threads, scale, report),
+        BenchVerb::Sizes { sizes, threads } => sizes::run(sizes, *threads, scale, report),
+        BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
+        BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
+        BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
+        BenchVerb::All => all::run(args),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where it was measured.
-#[derive(Serialize)]
-struct Machine {
-    version: &'static str,
-    processor: String,
-    cores: usize,
-    instructions: &'static str,
-}
+/// The share of the data that is taken.
+#[derive(Clone, Copy)]
+struct Scale(f64);
 
-impl Machine {
-    fn here() -> Self {
-        let described = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let name = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        Machine {
-            version: env!("CARGO_PKG_VERSION"),
-            processor: name.map_or("unknown".into(), |(_, name)| name.trim().to_owned()),
-            cores: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
-            instructions: s3cmtf::instructions(),
+impl Scale {
+    /// That share of a number, and never nothing.
+    fn of(self, number: usize) -> usize {
+        ((number as f64 * self.0).round() as usize).max(1)
+    }
+
+    /// A shape with that share of its entries and of its ids, so that an id has as many entries as before.
+    fn shape(self, shape: &Shape) -> Shape {
+        let size = |size: u32| self.of(size as usize) as u32;
+        let matrix = |matrix: &MatrixShape| MatrixShape {
+            columns: size(matrix.columns),
+            entries: self.of(matrix.entries),
+            ..matrix.clone()
+        };
+        Shape {
+            sizes: shape.sizes.iter().map(|&ids| size(ids)).collect(),
+            entries: self.of(shape.entries),
+            matrices: shape.matrices.iter().map(matrix).collect(),
+            ..shape.clone()
         }
     }
-}
-
-/// A run's speed and what it reached.
-struct Measured {
-    /// Of the fastest epoch: other work on the machine only ever slows one down.
-    seconds: f64,
-    /// After the last epoch.
-    rmse: f64,
-}
-
-/// Runs `epochs` epochs of the paper's settings as changed in `params`.
-fn measure(problem: &Problem, params: Params) -> anyhow::Result<Measured> {
-    let (mut last, mut seconds) = (0.0, f64::INFINITY);
-    let run = Training::new(problem.clone(), params).run(|epoch| {
-        seconds = f64::min(seconds, epoch.seconds - last);
-        last = epoch.seconds;
-    })?;
-    ensure!(run.record.halvings == 0, "the steps of a measurement were too long");
-    Ok(Measured { seconds, rmse: run.record.summary.train_rmse })
 }

@@ -1,20 +1,153 @@
-//! The benchmarks run, hold their RMSE, and name the machine.
+//! The benchmarks run, hold their RMSE, name the machine, and leave a table and a plot.
+
+use serde_json::Value;
 
 use crate::harness::Folder;
 
+/// The rows of a measurement, of which each has the fields; the machine is named first, and the files have them too.
+#[track_caller]
+fn rows(arguments: &str, fields: &[&str]) -> Vec<Value> {
+    let folder = Folder::new();
+    let shown = folder.run(&format!("bench {arguments} --out results --quiet")).succeeds();
+    assert_eq!(shown.stderr, "");
+    let mut lines = shown.json();
+    let machine = lines.remove(0);
+    assert!(machine["cores"].as_u64().unwrap() >= 1);
+    assert!(machine["processor"].is_string() && machine["instructions"].is_string());
+    for line in &lines {
+        for field in fields {
+            assert!(line.get(field).is_some(), "{field} is not in {line}");
+        }
+    }
+    let name = arguments.split(' ').next().unwrap();
+    let read =
+        |ending: &str| std::fs::read_to_string(folder.path(&format!("results/{name}.{ending}"))).unwrap();
+    assert_eq!(read("jsonl"), shown.stdout);
+    let described = format!("{}, {} core", machine["processor"].as_str().unwrap(), machine["cores"]);
+    let table = read("md");
+    assert!(table.contains(&described), "{table}");
+    assert_eq!(
+        table.lines().filter(|line| line.starts_with("| ")).count(),
+        1 + table_rows(name, lines.len())
+    );
+    is_plot(&read("svg"), &described);
+    lines
+}
+
+/// An evaluation has two rows for people: it, and the epoch before.
+fn table_rows(name: &str, rows: usize) -> usize {
+    if name == "evaluation" { 2 * rows } else { rows }
+}
+
+#[track_caller]
+fn is_plot(svg: &str, machine: &str) {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let has = |class: &str| {
+        document
+            .descendants()
+            .filter(|node| node.attribute("class").is_some_and(|all| all.contains(class)))
+            .count()
+    };
+    assert!(has("mark") > 0 && has("grid") > 0, "{svg}");
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    assert!(texts.filter_map(|node| node.text()).any(|text| text.contains(machine)), "{svg}");
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}
+
+#[track_caller]
+fn number(row: &Value, field: &str) -> f64 {
+    row[field].as_f64().unwrap_or_else(|| panic!("{field} is no number in {row}"))
+}
+
+#[test]
+fn methods_are_compared() {
+    let fields = ["name", "fast_entries_per_second", "opt_entries_per_second", "fast_rmse", "opt_rmse"];
+    let rows = rows("methods --only order --scale 0.01", &fields);
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| number(row, "ratio") > 0.0));
+}
+
 #[test]
 fn threads_are_compared_for_every_scheme() {
-    let lines = Folder::new().run("bench threads --threads 1,2 --entries 20000").succeeds().json();
-    assert!(lines[0]["cores"].as_u64().unwrap() >= 1);
-    assert_eq!(lines.len(), 7);
-    for pair in lines[1..].chunks(2) {
+    let rows =
+        rows("threads --threads 1,2 --entries 20000 --repeats 2", &["entries", "entries_per_second", "rmse"]);
+    let schemes: Vec<&str> = rows.chunks(2).map(|pair| pair[0]["scheme"].as_str().unwrap()).collect();
+    assert_eq!(schemes, ["blocks", "deterministic", "lock-free", "independent"]);
+    for pair in rows.chunks(2) {
         assert_eq!(pair[0]["speed_up"], 1.0);
-        assert!(pair[1]["speed_up"].as_f64().unwrap() > 0.0);
+        assert!(number(&pair[1], "speed_up") > 0.0);
         assert_eq!(pair[0]["scheme"], pair[1]["scheme"]);
+    }
+    assert_eq!(number(&rows[7], "of_independent"), 1.0);
+}
+
+#[test]
+fn more_entries_are_measured() {
+    let fields = ["seconds_per_epoch", "nanoseconds_per_entry", "peak_bytes", "peak_bytes_per_entry", "rmse"];
+    let rows = rows("entries --entries 1000000,10000000 --scale 0.01", &fields);
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0]["ratio"], 1.0);
+    assert!(number(&rows[1], "entries") > 9.0 * number(&rows[0], "entries"));
+    assert!(rows.iter().all(|row| number(row, "rmse") < number(row, "mean_rmse")));
+    if cfg!(target_os = "linux") {
+        // An entry has four numbers of 32 bits.
+        assert!(number(&rows[1], "peak_bytes_per_entry") > 16.0);
     }
 }
 
 #[test]
+fn larger_modes_are_measured() {
+    let rows =
+        rows("sizes --sizes 1000,100000000 --scale 0.01", &["seconds_per_epoch", "peak_bytes", "rmse"]);
+    assert_eq!(rows[0]["ratio"], 1.0);
+    assert_eq!(rows[1]["size"], 100_000_000);
+    assert!(rows.iter().all(|row| number(row, "matrix_entries") > 900.0));
+}
+
+#[test]
+fn the_shape_of_yelp_is_measured() {
+    let rows = rows("yelp --scale 0.005 --threads 2", &["sizes", "entries", "matrix_entries", "peak_bytes"]);
+    let seconds = rows[0]["seconds"].as_array().unwrap();
+    assert!(seconds.iter().all(|each| each.as_f64().unwrap() >= number(&rows[0], "seconds_per_epoch")));
+    assert!(number(&rows[0], "rmse") < number(&rows[0], "mean_rmse"));
+}
+
+#[test]
+fn evaluation_is_measured() {
+    let rows = rows("evaluation --scale 0.005 --threads 1", &["seconds_per_epoch", "evaluation_seconds"]);
+    assert!((number(&rows[0], "entries") / number(&rows[0], "test_entries") - 4.0).abs() < 0.01);
+    assert!(number(&rows[0], "ratio") > 0.0);
+}
+
+#[test]
+fn instructions_are_compared() {
+    let rows = rows("instructions --scale 0.003 --repeats 2", &["rank", "entries_per_second", "rmse"]);
+    assert_eq!(rows[0]["instructions"], "portable");
+    assert!(rows.iter().any(|row| row["ratio"] == 1.0));
+    assert_eq!(rows.iter().filter(|row| row["rank"] == 12).count(), rows.len() / 2);
+}
+
+#[test]
+fn all_is_each_of_them() {
+    let folder = Folder::new();
+    let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 7);
+    shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
+    let names = ["entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
+    let files: Vec<String> = names
+        .iter()
+        .flat_map(|name| ["jsonl", "md", "svg"].map(|ending| format!("{name}.{ending}")))
+        .collect();
+    assert_eq!(folder.list("results"), files);
+}
+
+#[test]
 fn what_cannot_be_measured_is_said() {
-    Folder::new().run("bench speed").fails(2, &["speed", "bench"]);
+    let folder = Folder::new();
+    folder.run("bench speed").fails(2, &["speed", "bench"]);
+    folder.run("bench yelp --scale 2").fails(2, &["--scale", "above 0 and at most 1"]);
+    folder.run("bench entries --entries 10,0").fails(2, &["--entries", "1 or more"]);
+    folder.run("bench methods --only nothing-like-it").fails(2, &["no shape", "nothing-like-it"]);
+    folder.write("file", "");
+    folder.run("bench yelp --out file").fails(1, &["file"]);
 }

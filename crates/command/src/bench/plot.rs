@@ -1,0 +1,175 @@
+//! Plots as SVG: horizontal bars, or lines over an axis on which a step multiplies.
+
+use std::fmt::Write;
+
+use super::axis::Axis;
+use super::units;
+
+const WIDTH: f64 = 820.0;
+/// Where the title and the machine end, and where what is drawn starts.
+const TOP: f64 = 78.0;
+const RIGHT: f64 = 36.0;
+/// Wide enough for a letter, on average.
+const LETTER: f64 = 7.0;
+
+/// The paper is drawn too, so that the plot can be read on any page; it is dark where the reader prefers that. Lines
+/// differ in their dashes and not in their colours alone.
+const STYLE: &str = "\
+text{font:13px sans-serif;fill:#24292f}.title{font-size:17px;font-weight:bold}.faint{fill:#57606a}
+.paper{fill:#fff}.grid{stroke:#d0d7de}.line{fill:none;stroke-width:2.5}
+.a{fill:#0072b2}.b{fill:#d55e00}.c{fill:#009e73}.d{fill:#b0508c}
+.line.a{stroke:#0072b2}.line.b{stroke:#d55e00;stroke-dasharray:9 4}.line.c{stroke:#009e73;stroke-dasharray:3 3}\
+.line.d{stroke:#b0508c;stroke-dasharray:12 3 3 3}.line.a,.line.b,.line.c,.line.d{fill:none}
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.faint{fill:#9da7b1}.paper{fill:#0d1117}.grid{stroke:#30363d}
+.a{fill:#56b4e9}.b{fill:#f0883e}.c{fill:#2fc79b}.d{fill:#e08fc0}.line.a{stroke:#56b4e9}.line.b{stroke:#f0883e}\
+.line.c{stroke:#2fc79b}.line.d{stroke:#e08fc0}}";
+const COLOURS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// A bar and what is written at its sides.
+pub(super) struct Bar {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) text: String,
+}
+
+/// Points to connect.
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// What is drawn.
+pub(super) enum Plot {
+    /// A bar per value; `axis_text` writes the numbers along the axis, on which a step multiplies if `log`.
+    Bars { axis: &'static str, axis_text: fn(f64) -> String, log: bool, bars: Vec<Bar> },
+    /// The points of each line over the same two axes; `y_text` writes the numbers of the second, on which a step
+    /// multiplies too if `y_log`.
+    Lines { x: &'static str, y: &'static str, y_text: fn(f64) -> String, y_log: bool, lines: Vec<Line> },
+}
+
+impl Plot {
+    /// The plot as an SVG file that says what it shows and where it was measured.
+    pub(super) fn svg(&self, title: &str, machine: &str) -> String {
+        let mut svg = Svg::default();
+        svg.text((16.0, 28.0), "title", "start", title);
+        svg.text((16.0, 48.0), "faint", "start", machine);
+        let height = match self {
+            Plot::Bars { axis, axis_text, log, bars } => svg.bars(axis, *axis_text, *log, bars),
+            Plot::Lines { x, y, y_text, y_log, lines } => svg.lines((x, y), *y_text, *y_log, lines),
+        };
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+             height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n\
+             <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n{}</svg>\n",
+            escaped(title),
+            svg.0
+        )
+    }
+}
+
+/// The elements so far.
+#[derive(Default)]
+struct Svg(String);
+
+impl Svg {
+    fn bars(&mut self, label: &str, axis_text: fn(f64) -> String, log: bool, bars: &[Bar]) -> f64 {
+        let longest =
+            |text: fn(&Bar) -> &str| bars.iter().map(|bar| text(bar).chars().count()).max().unwrap_or(0);
+        let left = 28.0 + LETTER * longest(|bar| &bar.name) as f64;
+        let right = WIDTH - RIGHT - LETTER * longest(|bar| &bar.text) as f64;
+        let values = bars.iter().map(|bar| bar.value);
+        let axis = if log {
+            // From one on: a bar of no length is a ratio of one.
+            Axis::log(values.chain([1.0]), left, right)
+        } else {
+            Axis::from_zero(values, left, right)
+        };
+        let bottom = TOP + 30.0 * bars.len() as f64;
+        for tick in axis.ticks() {
+            let x = axis.place(tick);
+            self.rule((x, TOP - 6.0), (x, bottom));
+            self.text((x, bottom + 18.0), "faint", "middle", &axis_text(tick));
+        }
+        for (row, bar) in bars.iter().enumerate() {
+            let (middle, end) = (TOP + 30.0 * row as f64 + 12.0, axis.place(bar.value));
+            self.text((left - 10.0, middle + 4.5), "", "end", &bar.name);
+            let (y, width) = (middle - 9.0, (end - left).max(1.0));
+            let _ = writeln!(
+                self.0,
+                "<rect class=\"mark a\" x=\"{left:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"18\"/>"
+            );
+            self.text((left + width + 7.0, middle + 4.5), "", "start", &bar.text);
+        }
+        self.text(((left + right) / 2.0, bottom + 42.0), "", "middle", label);
+        bottom + 58.0
+    }
+
+    fn lines(&mut self, labels: (&str, &str), y_text: fn(f64) -> String, y_log: bool, lines: &[Line]) -> f64 {
+        let (left, top, bottom) = (84.0, TOP + 24.0, TOP + 344.0);
+        let points = || lines.iter().flat_map(|line| line.points.iter().copied());
+        let x = Axis::log(points().map(|point| point.0), left, WIDTH - RIGHT);
+        let values = points().map(|point| point.1);
+        let y = if y_log { Axis::log(values, bottom, top) } else { Axis::from_zero(values, bottom, top) };
+        for tick in y.ticks() {
+            self.rule((left, y.place(tick)), (WIDTH - RIGHT, y.place(tick)));
+            self.text((left - 10.0, y.place(tick) + 4.5), "faint", "end", &y_text(tick));
+        }
+        // Along the first axis stand the numbers that were measured, however odd.
+        let mut measured: Vec<f64> = points().map(|point| point.0).collect();
+        measured.sort_by(f64::total_cmp);
+        measured.dedup();
+        for value in measured {
+            self.rule((x.place(value), top), (x.place(value), bottom));
+            self.text((x.place(value), bottom + 20.0), "faint", "middle", &units::count(value));
+        }
+        let mut legend = left;
+        for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
+            let places: Vec<(f64, f64)> =
+                line.points.iter().map(|&(a, b)| (x.place(a), y.place(b))).collect();
+            self.path(&places, colour);
+            for &(x, y) in &places {
+                let _ = writeln!(
+                    self.0,
+                    "<circle class=\"mark {colour}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"
+                );
+            }
+            if lines.len() > 1 {
+                self.path(&[(legend, TOP), (legend + 34.0, TOP)], colour);
+                self.text((legend + 42.0, TOP + 4.5), "", "start", &line.name);
+                legend += 66.0 + LETTER * line.name.chars().count() as f64;
+            }
+        }
+        self.text(((left + WIDTH - RIGHT) / 2.0, bottom + 44.0), "", "middle", labels.0);
+        let middle = (top + bottom) / 2.0;
+        let _ = writeln!(
+            self.0,
+            "<text transform=\"translate(22 {middle}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            escaped(labels.1)
+        );
+        bottom + 60.0
+    }
+
+    fn text(&mut self, (x, y): (f64, f64), class: &str, anchor: &str, text: &str) {
+        let text = escaped(text);
+        let _ = writeln!(
+            self.0,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
+    }
+
+    fn rule(&mut self, (ax, ay): (f64, f64), (bx, by): (f64, f64)) {
+        let _ = writeln!(
+            self.0,
+            "<line class=\"grid\" x1=\"{ax:.1}\" y1=\"{ay:.1}\" x2=\"{bx:.1}\" y2=\"{by:.1}\"/>"
+        );
+    }
+
+    fn path(&mut self, points: &[(f64, f64)], colour: &str) {
+        let list: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(self.0, "<polyline class=\"line {colour}\" points=\"{}\"/>", list.join(" "));
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

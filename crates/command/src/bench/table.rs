@@ -1,0 +1,55 @@
+//! A table for people, in Markdown.
+
+/// Rows of texts under their headings.
+pub(super) struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub(super) fn new(head: &[&'static str]) -> Self {
+        Table { head: head.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, a text per heading.
+    pub(super) fn row<const N: usize>(&mut self, texts: [String; N]) {
+        self.rows.push(texts.to_vec());
+    }
+
+    /// The table in Markdown, its columns below each other.
+    pub(super) fn markdown(&self) -> String {
+        let head: Vec<String> = self.head.iter().map(ToString::to_string).collect();
+        let all = || std::iter::once(&head).chain(&self.rows);
+        let length =
+            |row: &Vec<String>, column: usize| row.get(column).map_or(0, |text| text.chars().count());
+        let widths: Vec<usize> =
+            (0..head.len()).map(|column| all().map(|row| length(row, column)).max().unwrap_or(0)).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(text, &width)| format!(" {text:width$} |"));
+            format!("|{}\n", cells.collect::<String>())
+        };
+        let rule = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2)));
+        let rule = format!("|{}\n", rule.collect::<String>());
+        format!("{}{rule}{}", line(&head), self.rows.iter().map(line).collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let mut table = Table::new(&["method", "time"]);
+        table.row(["fast".into(), "3 µs".into()]);
+        table.row(["opt, slow".into(), "1 s".into()]);
+        let expected = "\
+| method    | time |
+|-----------|------|
+| fast      | 3 µs |
+| opt, slow | 1 s  |
+";
+        assert_eq!(table.markdown(), expected);
+    }
+}
