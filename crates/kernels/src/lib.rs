@@ -127,8 +127,27 @@ pub struct Side<'a, R> {
     pub indices: &'a [u32],
     /// The index of the first row of `rows`.
     pub base: u32,
-    /// The weight of the regulariser per step, for each row from index 0 on; empty for none.
-    pub reg: &'a [f32],
+    /// The weight of the regulariser per step.
+    pub reg: Reg<'a>,
+}
+
+/// Where the weight of the regulariser stands.
+#[derive(Clone, Copy, Debug)]
+pub enum Reg<'a> {
+    /// There is no regulariser.
+    None,
+    /// For each row from index 0 on.
+    Rows(&'a [f32]),
+    /// The same, for rows too many to be near: each entry has a code, which says where in a small table it stands as
+    /// well. Code 0 says that it does not.
+    Coded {
+        /// For each row from index 0 on.
+        rows: &'a [f32],
+        /// For each entry its code.
+        codes: &'a [u8],
+        /// For each code the weight.
+        table: &'a [f32; 256],
+    },
 }
 
 /// What a chunk did.

@@ -1,6 +1,6 @@
 //! Every kernel on every level against plain loops in f64.
 
-use s3cmtf_kernels::{CHUNK, Kernels, Level, SharedRows, Side, Step, Sums};
+use s3cmtf_kernels::{CHUNK, Kernels, Level, Reg, SharedRows, Side, Step, Sums};
 
 /// A small generator of numbers in [-1, 1), some of them exactly zero.
 struct Numbers(u64);
@@ -86,8 +86,8 @@ fn run_bilinear(
     let (p, q) = (case.p, case.q);
     macro_rules! run {
         ($p:expr, $q:expr) => {{
-            let mut side_p = Side { rows: $p, rank: p, indices: index_p, base: 5, reg: reg_p };
-            let mut side_q = Side { rows: $q, rank: q, indices: index_q, base: 0, reg: reg_q };
+            let mut side_p = Side { rows: $p, rank: p, indices: index_p, base: 5, reg: plain(reg_p) };
+            let mut side_q = Side { rows: $q, rank: q, indices: index_q, base: 0, reg: plain(reg_q) };
             kernels.bilinear(&mut side_p, &mut side_q, values, case.step, buffers)
         }};
     }
@@ -124,6 +124,18 @@ fn data(case: &Case, numbers: &mut Numbers) -> Data {
         weights: numbers.list(case.outer),
         core: numbers.list(case.outer * case.p * case.q),
     }
+}
+
+fn plain(reg: &[f32]) -> Reg<'_> {
+    if reg.is_empty() { Reg::None } else { Reg::Rows(reg) }
+}
+
+/// Codes for every other entry, and their table; the rest must ask the rows.
+fn coded(reg: &[f32], indices: &[u32]) -> (Vec<u8>, [f32; 256]) {
+    let code = |(entry, &index): (usize, &u32)| if entry % 2 == 0 { index as u8 + 1 } else { 0 };
+    let table =
+        std::array::from_fn(|code| if code == 0 { f32::NAN } else { *reg.get(code - 1).unwrap_or(&0.0) });
+    (indices.iter().enumerate().map(code).collect(), table)
 }
 
 fn wide(values: &[f32]) -> Vec<f64> {
@@ -188,9 +200,9 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
             if case.entries == 1 {
                 let mut got = vec![0.0; 1];
                 let side_p =
-                    Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: &[] };
+                    Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: Reg::None };
                 let side_q =
-                    Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: &[] };
+                    Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: Reg::None };
                 kernels.predict(&side_p, &side_q, &buffers, &mut got);
                 close(&got, &predictions, &format!("{label} prediction"));
             }
@@ -274,17 +286,26 @@ fn mixed_chunks_agree_with_the_oracle_on_every_level() {
             kernels.combine_mixed(&vec![9.0; core.len()], &padded, &mut buffers);
             kernels.combine_mixed(&core, &padded, &mut buffers);
             let mut got = vec![0.0; case.entries];
-            let side_p = Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: &[] };
-            let side_q = Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: &[] };
+            let side_p =
+                Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: Reg::None };
+            let side_q =
+                Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: Reg::None };
             kernels.predict_mixed(&side_p, &side_q, &mut buffers, &mut got);
             close(&got[..1], &predictions[..1], &format!("{label} prediction"));
             let mut got_squares = vec![0.0; case.entries];
             {
                 let Data { rows_p, rows_q, index_p, index_q, reg_p, reg_q, values, .. } = &mut data;
+                let (codes, table) = coded(reg_p, index_p);
                 macro_rules! run {
                     ($p:expr, $q:expr) => {{
-                        let mut p = Side { rows: $p, rank: p, indices: index_p, base: 5, reg: reg_p };
-                        let mut q = Side { rows: $q, rank: q, indices: index_q, base: 0, reg: reg_q };
+                        let mut p = Side {
+                            rows: $p,
+                            rank: p,
+                            indices: index_p,
+                            base: 5,
+                            reg: Reg::Coded { rows: reg_p, codes: &codes, table: &table },
+                        };
+                        let mut q = Side { rows: $q, rank: q, indices: index_q, base: 0, reg: plain(reg_q) };
                         let (got, squares) = (&mut got, &mut got_squares);
                         kernels.bilinear_mixed(&mut p, &mut q, values, case.step, &mut buffers, got, squares)
                     }};
@@ -294,8 +315,11 @@ fn mixed_chunks_agree_with_the_oracle_on_every_level() {
                 } else {
                     run!(rows_p.as_mut_slice(), rows_q.as_mut_slice())
                 };
-                let squared: f64 =
-                    predictions.iter().zip(values.iter()).map(|(x, &value)| (f64::from(value) - x).powi(2)).sum();
+                let squared: f64 = predictions
+                    .iter()
+                    .zip(values.iter())
+                    .map(|(x, &value)| (f64::from(value) - x).powi(2))
+                    .sum();
                 assert!((sums.squared_error - squared).abs() <= 1e-4 * squared + 1e-4, "{label} error");
             }
             let mut got_h = vec![f32::NAN; padded.len()];
@@ -326,7 +350,8 @@ fn outer_rows_are_loaded_and_stepped_as_the_oracle_does_on_every_level() {
                 let kernels = Kernels::new(level, 3, 3);
                 let mut expected = wide(&rows);
                 let mut loaded = vec![0.0; 4 * rank];
-                let side = Side { rows: &mut rows[..], rank, indices: &indices, base: 5, reg: &reg };
+                let side =
+                    Side { rows: &mut rows[..], rank, indices: &indices, base: 5, reg: Reg::Rows(&reg) };
                 kernels.load_rows(&side, &mut loaded);
                 for (entry, &index) in indices.iter().enumerate() {
                     let start = (index as usize - 5) * rank;
@@ -342,11 +367,16 @@ fn outer_rows_are_loaded_and_stepped_as_the_oracle_does_on_every_level() {
                 }
                 macro_rules! run {
                     ($rows:expr) => {{
-                        let mut side = Side { rows: $rows, rank, indices: &indices, base: 5, reg: &reg };
+                        let mut side =
+                            Side { rows: $rows, rank, indices: &indices, base: 5, reg: Reg::Rows(&reg) };
                         kernels.step_rows(&mut side, &gradients, &rates, 3.0, step);
                     }};
                 }
-                if variant % 2 == 0 { run!(&mut rows[..]) } else { run!(SharedRows::new(&mut rows)) }
+                if variant % 2 == 0 {
+                    run!(&mut rows[..])
+                } else {
+                    run!(SharedRows::new(&mut rows))
+                }
                 close(&rows, &expected, &format!("{} rank {rank}", level.name()));
             }
         }
@@ -388,9 +418,9 @@ fn diagonal_kernel_agrees_with_the_oracle_on_every_level() {
                 }
                 let Data { rows_p, rows_q, index_p, index_q, reg_p, reg_q, values, .. } = &mut data;
                 let mut side_p =
-                    Side { rows: rows_p.as_mut_slice(), rank, indices: index_p, base: 5, reg: reg_p };
+                    Side { rows: rows_p.as_mut_slice(), rank, indices: index_p, base: 5, reg: plain(reg_p) };
                 let mut side_q =
-                    Side { rows: rows_q.as_mut_slice(), rank, indices: index_q, base: 0, reg: reg_q };
+                    Side { rows: rows_q.as_mut_slice(), rank, indices: index_q, base: 0, reg: plain(reg_q) };
                 let mut buffers = kernels.buffers();
                 let sums = kernels.diagonal(&mut side_p, &mut side_q, values, step, &d, &mut m, &mut buffers);
                 let label = format!("{} rank {rank}", level.name());
@@ -411,8 +441,8 @@ fn diagonal_kernel_agrees_with_the_oracle_on_every_level() {
 fn an_index_outside_the_rows_is_refused() {
     let kernels = Kernels::new(Level::best(), 2, 2);
     let (mut a, mut b) = ([0.0f32; 4], [0.0f32; 4]);
-    let mut p = Side { rows: &mut a[..], rank: 2, indices: &[2], base: 0, reg: &[] };
-    let mut q = Side { rows: &mut b[..], rank: 2, indices: &[0], base: 0, reg: &[] };
+    let mut p = Side { rows: &mut a[..], rank: 2, indices: &[2], base: 0, reg: Reg::None };
+    let mut q = Side { rows: &mut b[..], rank: 2, indices: &[0], base: 0, reg: Reg::None };
     let step = Step { rate: 0.1, l1: false, nonnegative: false };
     kernels.bilinear(&mut p, &mut q, &[1.0], step, &mut kernels.buffers());
 }

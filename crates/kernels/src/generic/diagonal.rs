@@ -56,4 +56,3 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
         Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
     }
 }
-

@@ -18,7 +18,7 @@ pub(crate) use shared::{bilinear, combine, predict, spread};
 
 use crate::rows::Rows;
 use crate::vector::Vector;
-use crate::{Side, Step, Sums};
+use crate::{Reg, Side, Step, Sums};
 
 /// Rows are brought near this many entries before they are needed.
 const AHEAD: usize = 8;
@@ -80,7 +80,14 @@ fn start_of<R>(side: &Side<'_, R>, len: usize, entry: usize) -> usize {
 /// The weight of the regulariser of an entry's row.
 #[inline(always)]
 fn reg_of<R>(side: &Side<'_, R>, entry: usize) -> f32 {
-    if side.reg.is_empty() { 0.0 } else { side.reg[side.indices[entry] as usize] }
+    match side.reg {
+        Reg::None => 0.0,
+        Reg::Rows(rows) => rows[side.indices[entry] as usize],
+        Reg::Coded { rows, codes, table } => match codes[entry] {
+            0 => rows[side.indices[entry] as usize],
+            code => table[code as usize],
+        },
+    }
 }
 
 #[inline(always)]
@@ -95,6 +102,8 @@ fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
 fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
     if let Some(&index) = side.indices.get(entry + AHEAD) {
         side.rows.prefetch(index.wrapping_sub(side.base) as usize * side.rank, side.rank);
-        crate::arch::prefetch(side.reg.as_ptr().wrapping_add(index as usize));
+        if let Reg::Rows(rows) = side.reg {
+            crate::arch::prefetch(rows.as_ptr().wrapping_add(index as usize));
+        }
     }
 }

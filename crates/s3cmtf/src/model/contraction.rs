@@ -3,7 +3,7 @@
 //! The two modes with most rows are *inner*: every entry has rows of its own there. The others are *outer*: entries
 //! that agree in all of them share the core contracted with those rows, a matrix `T` (see `s3cmtf_kernels`).
 
-use s3cmtf_kernels::{Buffers, Kernels, Level, Side};
+use s3cmtf_kernels::{Buffers, Kernels, Level, Reg, Side};
 
 use super::chunks::Chunks;
 use super::core::Core;
@@ -168,7 +168,7 @@ impl Contraction {
             rank: self.ranks[self.inner[which]],
             indices: &set.inner[which][entries.clone()],
             base: 0,
-            reg: &[],
+            reg: Reg::None,
         };
         match self.kind {
             CoreKind::Full if set.is_mixed(chunk) => {
@@ -190,7 +190,8 @@ impl Contraction {
                     start..start + side.rank
                 };
                 for (entry, prediction) in predictions.iter_mut().enumerate() {
-                    let terms = a.rows[row(&a, entry)].iter().zip(&b.rows[row(&b, entry)]).zip(weights.iter());
+                    let terms =
+                        a.rows[row(&a, entry)].iter().zip(&b.rows[row(&b, entry)]).zip(weights.iter());
                     *prediction = terms.map(|((a, b), weight)| weight * a * b).sum();
                 }
             }

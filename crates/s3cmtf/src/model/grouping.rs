@@ -150,7 +150,8 @@ fn by_task<T: Copy + Default + Send + Sync>(numbers: &[T], tasks: &[u16], bounds
         (rest, first) = (after, end);
     }
     shares.into_par_iter().for_each(|(mine, share)| {
-        let mut next: Vec<usize> = bounds[mine.clone()].iter().map(|bound| bound - bounds[mine.start]).collect();
+        let mut next: Vec<usize> =
+            bounds[mine.clone()].iter().map(|bound| bound - bounds[mine.start]).collect();
         for (&number, &task) in numbers.iter().zip(tasks) {
             if mine.contains(&(task as usize)) {
                 let next = &mut next[task as usize - mine.start];
@@ -233,7 +234,9 @@ fn cut_task(
 
     let mut cut = Cut { chunks: Vec::new(), outer: vec![Vec::new(); contraction.outer.len()] };
     let chunks = shared.iter().map(|chunk| (*chunk, false));
-    for (chunk, mixed) in chunks.chain(mixed.chunks(contraction.most_mixed().min(chunk)).map(|chunk| (chunk, true))) {
+    for (chunk, mixed) in
+        chunks.chain(mixed.chunks(contraction.most_mixed().min(chunk)).map(|chunk| (chunk, true)))
+    {
         cut.chunks.push((chunk.len() as u32, mixed));
         let slots = if mixed { chunk } else { &chunk[..1] };
         for (rows, &mode) in cut.outer.iter_mut().zip(&contraction.outer) {
@@ -258,7 +261,8 @@ fn sort_mixed(contraction: &Contraction, modes: &[&mut [u32]], mixed: &mut [u32]
         (rows().max().unwrap_or(0) - rows().min().unwrap_or(0)) as usize * contraction.ranks[mode]
     };
     let [first, second] = contraction.inner;
-    let (mode, span) = if span(first) >= span(second) { (first, span(first)) } else { (second, span(second)) };
+    let (mode, span) =
+        if span(first) >= span(second) { (first, span(first)) } else { (second, span(second)) };
     if span > NEAR {
         // As many rows together as fill a page or two.
         sort_by_row(mixed, modes[mode], (2048 / contraction.ranks[mode]).max(1).ilog2());

@@ -6,8 +6,8 @@ use std::ops::{Add, Range};
 use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
 use super::Model;
-use super::contraction::Contraction;
 use super::chunks::Chunks;
+use super::contraction::Contraction;
 use super::grouping::{Order, deal};
 use crate::Error;
 use crate::problem::{Entries, UNKNOWN};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Rows, Side, Step};
+use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Reg, Rows, Side, Step};
 
 use super::placement::Placement;
 use crate::params::Params;
@@ -108,8 +108,14 @@ impl Cells {
     ) {
         let step = Step { rate: step.rate * self.weight, ..step };
         let Range { start, end } = self.task(task);
-        let mut p = Side { rows: rows.0, rank: self.rank, indices: &[], base: rows.1, reg: &[] };
-        let mut q = Side { rows: columns.0, rank: self.rank, indices: &[], base: columns.1, reg: &self.reg };
+        let mut p = Side { rows: rows.0, rank: self.rank, indices: &[], base: rows.1, reg: Reg::None };
+        let mut q = Side {
+            rows: columns.0,
+            rank: self.rank,
+            indices: &[],
+            base: columns.1,
+            reg: Reg::Rows(&self.reg),
+        };
         for from in (start..end).step_by(CHUNK) {
             let cells = from..(from + CHUNK).min(end);
             p.indices = &self.rows[cells.clone()];

@@ -9,7 +9,7 @@ use super::lanes::{Counts, Lane};
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
-use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, average_row};
+use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row};
 use crate::params::Params;
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
 
@@ -43,6 +43,10 @@ pub(crate) struct Engine {
     pub(super) columns: Vec<Placement>,
     /// For each mode and place, lambda_reg / |Omega_i|.
     pub(super) reg: Vec<Vec<f32>>,
+    /// For each mode whose rows are too many to be near, each training entry's number of entries of its row; see
+    /// [`TensorStep::codes`](super::method::TensorStep).
+    pub(super) codes: Vec<Vec<u8>>,
+    pub(super) by_code: [f32; 256],
     pub(super) core_reg: f32,
     /// For each mode, the places of rows that no tensor entry touches.
     pub(super) idle: Vec<Vec<u32>>,
@@ -106,6 +110,9 @@ impl Engine {
         let entries = problem.take_entries();
         let core_reg = params.lambda_reg / entries.len() as f32;
         let train = arrange(&contraction, &grid, &modes, entries.into_parts(), Some(seed(200)));
+        let codes = (0..modes.len())
+            .map(|mode| row_codes(&train, contraction.part(mode), &counts[mode], &modes[mode]))
+            .collect();
         let state = State {
             core: params.method.pack(&contraction, start.core()),
             factors: start
@@ -125,8 +132,9 @@ impl Engine {
                 .collect(),
         };
         let private: Vec<usize> = (0..problem.order()).filter(|mode| !grid.blocked.contains(mode)).collect();
-        let counts =
-            (0..grid.rounds()).map(|round| Counts::of(&train, &contraction, &grid, round, &private, &modes)).collect();
+        let counts = (0..grid.rounds())
+            .map(|round| Counts::of(&train, &contraction, &grid, round, &private, &modes))
+            .collect();
         let lanes = (0..grid.lanes)
             .map(|_| Lane {
                 core: Aligned::default(),
@@ -142,6 +150,8 @@ impl Engine {
             modes,
             columns,
             reg,
+            codes,
+            by_code: std::array::from_fn(|count| params.lambda_reg / count.max(1) as f32),
             idle,
             train,
             cells: Vec::new(),
@@ -284,6 +294,24 @@ fn arrange(
     }
     let order = Order { chunk: CHUNK, tasks: Some((tasks, grid.tasks())), seed, places: false };
     Chunks::new(contraction, indices, values, order)
+}
+
+/// For each entry (or slot) its row's number of entries, 0 if it takes more than a byte; nothing if the rows are so few
+/// that asking the row itself is as fast.
+fn row_codes(train: &Chunks, part: Part, counts: &[u32], placement: &Placement) -> Vec<u8> {
+    const NEAR_ROWS: usize = 1 << 16;
+    if counts.len() <= NEAR_ROWS {
+        return Vec::new();
+    }
+    let mut by_place = vec![0u8; counts.len()];
+    for (&count, &place) in counts.iter().zip(&placement.place) {
+        by_place[place as usize] = u8::try_from(count).unwrap_or(0);
+    }
+    let rows = match part {
+        Part::Inner(which) => &train.inner[which],
+        Part::Outer(which) => &train.outer[which],
+    };
+    rows.par_iter().map(|&place| by_place[place as usize]).collect()
 }
 
 /// A model of the same form with empty factors; the core stays, for its form.

@@ -73,6 +73,8 @@ impl Engine {
         let step = TensorStep {
             step: self.step(rate),
             reg: &self.reg,
+            codes: &self.codes,
+            by_code: &self.by_code,
             core_reg: self.core_reg,
             core_boost: counts.core_boost,
             boost: &counts.boosts,
@@ -158,6 +160,8 @@ impl Engine {
         let step = TensorStep {
             step: self.step(rate),
             reg: &self.reg,
+            codes: &self.codes,
+            by_code: &self.by_code,
             core_reg: self.core_reg,
             core_boost: self.lanes.len() as f32,
             boost: &vec![Vec::new(); self.modes.len()],

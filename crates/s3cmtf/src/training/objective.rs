@@ -138,6 +138,8 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
     let step = TensorStep {
         step,
         reg: &no_reg,
+        codes: &vec![Vec::new(); order],
+        by_code: &[0.0; 256],
         core_reg: 0.0,
         core_boost: 1.0,
         boost: &no_boost,

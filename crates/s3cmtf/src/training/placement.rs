@@ -52,8 +52,9 @@ impl Grid {
         blocked.sort_unstable();
 
         let lanes = if params.deterministic { MOST_LANES } else { params.n_threads() };
-        let fits =
-            |blocks: usize| blocks.saturating_pow(blocked.len() as u32) <= (entries / LEAST_TASK).min(MOST_TASKS);
+        let fits = |blocks: usize| {
+            blocks.saturating_pow(blocked.len() as u32) <= (entries / LEAST_TASK).min(MOST_TASKS)
+        };
         let enough_rows = |blocks: usize| blocked.iter().all(|&mode| rows(mode) >= blocks);
         let most = (1..=256).rev().find(|&blocks| fits(blocks) && enough_rows(blocks)).unwrap_or(1);
         // Shared outer rows want large tasks; where nothing is shared there is nothing to lose.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use s3cmtf_kernels::{Side, Step, prefetch};
+use s3cmtf_kernels::{Reg, Side, Step, prefetch};
 
 use super::{ModeRows, TensorStep, Worker, step_all};
 use crate::model::{Chunks, Contraction, Part, Scratch, zeros_apart};
@@ -22,7 +22,7 @@ macro_rules! with_sides {
                     rank: $contraction.ranks[inner[$which]],
                     indices: &$set.inner[$which][$entries.clone()],
                     base: $base,
-                    reg: &$step.reg[inner[$which]],
+                    reg: $step.reg(inner[$which], $entries.clone()),
                 }
             };
         }
@@ -126,7 +126,9 @@ impl Fast {
             };
             for &index in indices {
                 rows[mode].prefetch(index, self.contraction.ranks[mode]);
-                prefetch(&step.reg[mode], index as usize);
+                if step.codes[mode].is_empty() {
+                    prefetch(&step.reg[mode], index as usize);
+                }
             }
         }
     }
@@ -140,10 +142,13 @@ impl Fast {
             let loaded = &mut loaded[..slots.len() * rank];
             match &mut rows[mode] {
                 ModeRows::Owned { rows, base } => {
-                    kernels.load_rows(&Side { rows: &mut **rows, rank, indices, base: *base, reg: &[] }, loaded);
+                    kernels.load_rows(
+                        &Side { rows: &mut **rows, rank, indices, base: *base, reg: Reg::None },
+                        loaded,
+                    );
                 }
                 ModeRows::Shared(rows) => {
-                    kernels.load_rows(&Side { rows: *rows, rank, indices, base: 0, reg: &[] }, loaded);
+                    kernels.load_rows(&Side { rows: *rows, rank, indices, base: 0, reg: Reg::None }, loaded);
                 }
             }
         }
@@ -273,7 +278,7 @@ impl Fast {
             self.outer_gradients(which, slots.len(), core);
             let gradients = &self.gradients[..slots.len() * rank];
             let (kernels, rates) = (&self.contraction.kernels, &self.rates[..slots.len()]);
-            let reg = &step.reg[mode];
+            let reg = step.reg(mode, slots.clone());
             match &mut rows[mode] {
                 ModeRows::Owned { rows, base } => {
                     let mut side = Side { rows: &mut **rows, rank, indices, base: *base, reg };
@@ -303,7 +308,8 @@ impl Fast {
                 CoreKind::Diagonal => {
                     for (j, gradient) in gradient.iter_mut().enumerate() {
                         let others = (0..outer.len()).filter(|&other| other != which);
-                        *gradient = others.fold(self.m[j] * core[j], |product, other| product * value(other, j));
+                        *gradient =
+                            others.fold(self.m[j] * core[j], |product, other| product * value(other, j));
                     }
                 }
                 CoreKind::Full => {

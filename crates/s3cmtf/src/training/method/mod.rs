@@ -8,7 +8,7 @@ mod per_entry;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use s3cmtf_kernels::{Rows, SharedRows, Step};
+use s3cmtf_kernels::{Reg, Rows, SharedRows, Step};
 
 use crate::model::{Chunks, Contraction, Core};
 use crate::params::Method;
@@ -68,6 +68,11 @@ pub(crate) struct TensorStep<'a> {
     pub(crate) step: Step,
     /// For each mode and row, the regulariser's weight per entry: lambda_reg / |Omega_i|.
     pub(crate) reg: &'a [Vec<f32>],
+    /// For each mode whose rows are too many to be near, each entry's (in an outer mode, each slot's) number of entries
+    /// of its row, 0 for many; empty for other modes.
+    pub(crate) codes: &'a [Vec<u8>],
+    /// For each number of entries, lambda_reg over it.
+    pub(crate) by_code: &'a [f32; 256],
     /// The same for the core: lambda_reg / |Omega|.
     pub(crate) core_reg: f32,
     /// How much longer than others the core's steps are, to make up for an average over copies that follows.
@@ -81,6 +86,15 @@ pub(crate) struct TensorStep<'a> {
 }
 
 impl TensorStep<'_> {
+    /// The regulariser of a mode for some entries, or slots of an outer mode.
+    pub(crate) fn reg(&self, mode: usize, entries: Range<usize>) -> Reg<'_> {
+        let rows = &self.reg[mode];
+        match self.codes[mode].get(entries) {
+            Some(codes) => Reg::Coded { rows, codes, table: self.by_code },
+            None => Reg::Rows(rows),
+        }
+    }
+
     /// The boost of a row.
     pub(crate) fn row_boost(&self, mode: usize, index: u32) -> f32 {
         self.boost[mode].get(index as usize).copied().unwrap_or(1.0)
