@@ -424,7 +424,7 @@ impl Kernels {
         &self,
         p: &Side<'_, &[f32]>,
         q: &Side<'_, &[f32]>,
-        buffers: &Buffers,
+        buffers: &mut Buffers,
         predictions: &mut [f32],
     ) {
         buffers.check(&self.shape);

@@ -109,6 +109,18 @@ pub unsafe trait Vector: Copy {
     /// See [`Vector::splat`].
     unsafe fn sum(self) -> f32;
 
+    /// Writes the first four lanes.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    #[inline(always)]
+    unsafe fn store_four(self, to: &mut [f32; 4]) {
+        // SAFETY: there is room for four numbers, and a vector has at least as many.
+        unsafe {
+            if Self::LANES == 4 { self.store(to.as_mut_ptr()) } else { self.store_part(to.as_mut_ptr(), 4) }
+        }
+    }
+
     /// The sums of all lanes of each of `N` vectors, zeros after them; `N` is 4, 8, 12 or 16 and at most `LANES`.
     ///
     /// # Safety

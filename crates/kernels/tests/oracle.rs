@@ -203,7 +203,7 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
                     Side { rows: &data.rows_p[..], rank: p, indices: &data.index_p, base: 5, reg: Reg::None };
                 let side_q =
                     Side { rows: &data.rows_q[..], rank: q, indices: &data.index_q, base: 0, reg: Reg::None };
-                kernels.predict(&side_p, &side_q, &buffers, &mut got);
+                kernels.predict(&side_p, &side_q, &mut buffers, &mut got);
                 close(&got, &predictions, &format!("{label} prediction"));
             }
             let sums = run_bilinear(&kernels, case, &mut data, &mut buffers);

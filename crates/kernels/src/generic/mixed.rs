@@ -289,7 +289,8 @@ unsafe fn times_second<V: Vector>(shape: &Shape, t: *const f32, b: *const f32, c
                     *product = V::load(t.add((first + part) * shape.q + at)).mul_add(b, *product);
                 }
             }
-            V::sums(&products).store_part(c0.add(first), 4);
+            let sums = V::sums(&products);
+            if V::LANES == 4 { sums.store(c0.add(first)) } else { sums.store_part(c0.add(first), 4) }
         }
     }
 }
@@ -444,34 +445,6 @@ unsafe fn spread_tile<V: Vector, const M: usize, const N: usize>(
                 let g = core.add(m * sides.len + n * V::LANES);
                 stepped(V::load(g), sum, rate, reg, step).store(g);
             }
-        }
-    }
-}
-
-/// `a' T b` of each entry, each with its own `T`.
-///
-/// # Safety
-/// The machine must have `V`'s instructions; ranks and buffers must be `shape`'s; `T` must have been made for as many
-/// entries.
-#[inline(always)]
-pub(crate) unsafe fn predict_mixed<V: Vector>(
-    shape: &Shape,
-    p: &Side<'_, &[f32]>,
-    q: &Side<'_, &[f32]>,
-    buffers: &mut Buffers,
-    predictions: &mut [f32],
-) {
-    // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
-    unsafe {
-        let (a, b) = (buffers.a.as_mut_slice().as_mut_ptr(), buffers.b.as_mut_slice().as_mut_ptr());
-        let c1 = buffers.c1.as_mut_slice().as_mut_ptr();
-        for (entry, prediction) in predictions.iter_mut().enumerate() {
-            let start_p = start_of(p, p.rows.len(), entry);
-            let start_q = start_of(q, q.rows.len(), entry);
-            crate::rows::copy::<V>(p.rows.as_ptr().add(start_p), shape.p, a);
-            crate::rows::copy::<V>(q.rows.as_ptr().add(start_q), shape.q, b);
-            let t = buffers.ts.as_slice().as_ptr().add(entry * shape.slice());
-            *prediction = times_first::<V>(shape, t, a, b, c1);
         }
     }
 }

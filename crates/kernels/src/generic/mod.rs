@@ -9,12 +9,14 @@
 mod diagonal;
 mod mixed;
 mod outer;
+mod predict;
 mod shared;
 
 pub(crate) use diagonal::diagonal;
-pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
+pub(crate) use mixed::{bilinear_mixed, combine_mixed, spread_mixed};
 pub(crate) use outer::{load_rows, step_rows};
-pub(crate) use shared::{bilinear, combine, predict, spread};
+pub(crate) use predict::{predict, predict_mixed};
+pub(crate) use shared::{bilinear, combine, spread};
 
 use crate::rows::Rows;
 use crate::vector::Vector;
@@ -98,10 +100,18 @@ fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
     error
 }
 
+/// Asks for the rows of entries to come.
 #[inline(always)]
 fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
+    look_ahead_at(side, side.rows.address(), entry);
+}
+
+#[inline(always)]
+fn look_ahead_at<R>(side: &Side<'_, R>, rows: *const f32, entry: usize) {
     if let Some(&index) = side.indices.get(entry + AHEAD) {
-        side.rows.prefetch(index.wrapping_sub(side.base) as usize * side.rank, side.rank);
+        let row = rows.wrapping_add(index.wrapping_sub(side.base) as usize * side.rank);
+        crate::arch::prefetch(row);
+        crate::arch::prefetch(row.wrapping_add(side.rank - 1));
         if let Reg::Rows(rows) = side.reg {
             crate::arch::prefetch(rows.as_ptr().wrapping_add(index as usize));
         }

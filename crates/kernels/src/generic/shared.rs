@@ -290,38 +290,3 @@ pub(crate) unsafe fn spread<V: Vector>(
         }
     }
 }
-
-/// `a' T b` of each entry.
-///
-/// # Safety
-/// The machine must have `V`'s instructions; ranks and buffers must be `shape`'s.
-#[inline(always)]
-pub(crate) unsafe fn predict<V: Vector>(
-    shape: &Shape,
-    p: &Side<'_, &[f32]>,
-    q: &Side<'_, &[f32]>,
-    buffers: &Buffers,
-    predictions: &mut [f32],
-) {
-    let t = buffers.t.as_slice().as_ptr();
-    for (entry, prediction) in predictions.iter_mut().enumerate() {
-        let (start_p, start_q) = (start_of(p, p.rows.len(), entry), start_of(q, q.rows.len(), entry));
-        // SAFETY: the rows lie inside their slices (just asserted); row `j < p` of T and each vector of it lie in
-        // the buffer; the last vector of b is read in part.
-        unsafe {
-            let (a, b) = (p.rows.as_ptr().add(start_p), q.rows.as_ptr().add(start_q));
-            let mut dot = V::splat(0.0);
-            for at in (0..shape.q_pad).step_by(V::LANES) {
-                let mut sums = [V::splat(0.0); 2];
-                for j in 0..shape.p {
-                    let factor = V::splat(*a.add(j));
-                    sums[j % 2] = V::load(t.add(j * shape.q + at)).mul_add(factor, sums[j % 2]);
-                }
-                let left = shape.q - at;
-                let b = if left >= V::LANES { V::load(b.add(at)) } else { V::load_part(b.add(at), left) };
-                dot = sums[0].add(sums[1]).mul_add(b, dot);
-            }
-            *prediction = dot.sum();
-        }
-    }
-}

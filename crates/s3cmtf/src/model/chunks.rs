@@ -3,7 +3,7 @@
 use std::ops::{Add, Range};
 
 use rayon::prelude::*;
-use s3cmtf_kernels::CHUNK;
+use s3cmtf_kernels::{CHUNK, prefetch};
 
 use super::contraction::{Contraction, Part};
 
@@ -66,6 +66,18 @@ impl Chunks {
         }
     }
 
+    /// Asks for the inner rows of the first entries from `start` on; the kernels look ahead only within a chunk.
+    fn bring_near(&self, contraction: &Contraction, factors: &[&[f32]], start: usize) {
+        const AHEAD: usize = 8;
+        for (indices, &mode) in self.inner.iter().zip(&contraction.inner) {
+            let rank = contraction.ranks[mode];
+            for &row in &indices[start..indices.len().min(start + AHEAD)] {
+                prefetch(factors[mode], row as usize * rank);
+                prefetch(factors[mode], (row as usize + 1) * rank - 1);
+            }
+        }
+    }
+
     /// Predicts every entry; `factors` are whole factors, `visit` gets the entries of each chunk and their predictions,
     /// on any thread, and its results are added up in the order of the entries.
     pub(crate) fn sum<S: Send + Default + Add<Output = S>>(
@@ -87,6 +99,7 @@ impl Chunks {
                     for chunk in piece * PIECE..((piece + 1) * PIECE).min(self.chunks()) {
                         let entries = self.entries(chunk);
                         let predictions = &mut predictions[..entries.len()];
+                        self.bring_near(contraction, factors, entries.end);
                         contraction.predict(scratch, core, factors, self, chunk, predictions);
                         sum = sum + visit(entries, predictions);
                     }

@@ -9,13 +9,16 @@ pub(super) fn merge(indices: &mut [Vec<u32>], values: &mut Vec<f32>) -> usize {
     let widths: Vec<u32> =
         indices.iter().map(|array| 32 - array.iter().max().copied().unwrap_or(0).leading_zeros()).collect();
     let runs = if widths.iter().sum::<u32>() <= 64 {
-        equal_runs(values.len(), |place| {
+        let key = |place: usize| {
             indices.iter().zip(&widths).fold(0u64, |key, (array, &width)| {
                 key.checked_shl(width).unwrap_or(0) | u64::from(array[place])
             })
-        })
+        };
+        equal_runs(values.len(), TOGETHER, key, |&key| key)
     } else {
-        equal_runs(values.len(), |place| indices.iter().map(|array| array[place]).collect::<Vec<u32>>())
+        let key = |place: usize| indices.iter().map(|array| array[place]).collect::<Vec<u32>>();
+        let mix = |key: &Vec<u32>| key.iter().fold(0u64, |sum, &row| sum.wrapping_mul(31) + u64::from(row));
+        equal_runs(values.len(), TOGETHER, key, mix)
     };
     if runs.is_empty() {
         return 0;
@@ -38,27 +41,61 @@ pub(super) fn merge(indices: &mut [Vec<u32>], values: &mut Vec<f32>) -> usize {
     runs.iter().map(|run| run.len() - 1).sum()
 }
 
-/// The places, ascending, of each set of two or more entries that have the same key.
-fn equal_runs<K: Ord + Send + Sync>(len: usize, key: impl Fn(usize) -> K + Sync) -> Vec<Vec<u32>> {
-    // Most data have no duplicates: look for any with the keys alone before paying for places.
-    let mut keys: Vec<K> = (0..len).into_par_iter().map(&key).collect();
-    keys.par_sort_unstable();
-    if !keys.par_windows(2).any(|pair| pair[0] == pair[1]) {
-        return Vec::new();
+/// About how many entries are looked at together: enough for all threads, and few beside all entries, so that looking
+/// takes little memory.
+const TOGETHER: usize = 1 << 22;
+
+/// The places, ascending, of each set of two or more entries that have the same key; `mix` makes any number of a key,
+/// the same for the same key. About
+/// `together` entries are looked at at a time.
+fn equal_runs<K: Ord + Send + Sync>(
+    len: usize,
+    together: usize,
+    key: impl Fn(usize) -> K + Sync,
+    mix: impl Fn(&K) -> u64 + Sync,
+) -> Vec<Vec<u32>> {
+    let parts = (len / together).clamp(1, 32);
+    let part_of = |key: &K| (mix(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize * parts >> 32;
+    let mut runs = Vec::new();
+    for part in 0..parts {
+        let mine = || (0..len).into_par_iter().map(|place| (key(place), place as u32));
+        let mine = || mine().filter(|(key, _)| part_of(key) == part);
+        // Most data have no duplicates: the keys alone tell, and take less memory than keys with places.
+        let mut keys: Vec<K> = mine().map(|(key, _)| key).collect();
+        keys.par_sort_unstable();
+        let twice = keys.par_windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]);
+        let twice: Vec<&K> = twice.collect();
+        if twice.is_empty() {
+            continue;
+        }
+        let mut pairs: Vec<(K, u32)> = mine().filter(|(key, _)| twice.binary_search(&key).is_ok()).collect();
+        pairs.par_sort_unstable();
+        let equal = pairs.chunk_by(|a, b| a.0 == b.0);
+        runs.extend(equal.map(|run| run.iter().map(|pair| pair.1).collect::<Vec<u32>>()));
     }
-    drop(keys);
-    let mut pairs: Vec<(K, u32)> = (0..len).into_par_iter().map(|place| (key(place), place as u32)).collect();
-    pairs.par_sort_unstable();
-    pairs
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter(|run| run.len() > 1)
-        .map(|run| run.iter().map(|pair| pair.1).collect())
-        .collect()
+    runs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn duplicates_are_found_among_more_entries_than_are_looked_at_together() {
+        let len = 30_000;
+        let runs =
+            equal_runs(len, 1000, |place| (place.min(len - place) / 2 * 5) as u64 % 10_007, |&key| key);
+        let mut by_key = std::collections::HashMap::<u64, usize>::new();
+        for place in 0..len {
+            *by_key.entry((place.min(len - place) / 2 * 5) as u64 % 10_007).or_default() += 1;
+        }
+        assert_eq!(runs.len(), by_key.values().filter(|&&count| count > 1).count());
+        assert!(runs.iter().all(|run| run.is_sorted() && run.len() > 1));
+        assert_eq!(
+            runs.iter().map(Vec::len).sum::<usize>(),
+            by_key.values().filter(|&&count| count > 1).sum::<usize>()
+        );
+    }
 
     #[test]
     fn duplicates_become_their_mean_and_the_order_is_kept() {

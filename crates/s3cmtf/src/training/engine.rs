@@ -120,7 +120,7 @@ impl Engine {
                 .iter()
                 .zip(&modes)
                 .map(|(factor, placement)| {
-                    // One more row, for the average, which every evaluation brings up to date.
+                    // One more row, for the average, which every epoch brings up to date.
                     placement.arrange(factor.values(), factor.rank(), factor.rank())
                 })
                 .collect(),
@@ -163,6 +163,7 @@ impl Engine {
             frame: without_numbers(start),
         };
         engine.arrange_coupled(&problem, seed(300));
+        engine.update_averages();
         engine
     }
 
@@ -224,18 +225,12 @@ impl Engine {
     }
 
     /// The RMSE over the training entries.
-    pub(crate) fn train_rmse(&mut self) -> f64 {
-        self.update_averages();
-        self.rmse_of(&self.train)
+    pub(crate) fn train_rmse(&self) -> f64 {
+        self.rmse(&self.train)
     }
 
     /// The RMSE over arranged entries.
-    pub(crate) fn rmse(&mut self, set: &Chunks) -> f64 {
-        self.update_averages();
-        self.rmse_of(set)
-    }
-
-    fn rmse_of(&self, set: &Chunks) -> f64 {
+    pub(crate) fn rmse(&self, set: &Chunks) -> f64 {
         let core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
         let core = Aligned::from(self.contraction.pack(&core));
         let factors: Vec<&[f32]> = self.state.factors.iter().map(Vec::as_slice).collect();
@@ -246,7 +241,8 @@ impl Engine {
         (sums.squared / set.len() as f64).sqrt()
     }
 
-    fn update_averages(&mut self) {
+    /// Brings the average rows up to date.
+    pub(super) fn update_averages(&mut self) {
         for (values, &rank) in self.state.factors.iter_mut().zip(&self.contraction.ranks) {
             let end = values.len() - rank;
             let (rows, last) = values.split_at_mut(end);

@@ -41,6 +41,7 @@ impl Engine {
             self.whole_matrices(rate);
             self.idle_rows(rate);
         }
+        self.update_averages();
         finished
     }
 
