@@ -120,7 +120,7 @@ impl Engine {
                 .iter()
                 .zip(&modes)
                 .map(|(factor, placement)| {
-                    // One more row, for the average, which every epoch brings up to date.
+                    // One more row, for the average, brought up to date before every evaluation.
                     placement.arrange(factor.values(), factor.rank(), factor.rank())
                 })
                 .collect(),
@@ -241,7 +241,7 @@ impl Engine {
         (sums.squared / set.len() as f64).sqrt()
     }
 
-    /// Brings the average rows up to date.
+    /// Brings the average rows up to date, which predictions of unknown ids need.
     pub(super) fn update_averages(&mut self) {
         for (values, &rank) in self.state.factors.iter_mut().zip(&self.contraction.ranks) {
             let end = values.len() - rank;

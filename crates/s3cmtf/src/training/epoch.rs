@@ -41,7 +41,6 @@ impl Engine {
             self.whole_matrices(rate);
             self.idle_rows(rate);
         }
-        self.update_averages();
         finished
     }
 

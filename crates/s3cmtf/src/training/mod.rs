@@ -166,6 +166,7 @@ impl<'a> Training<'a> {
             let finished = engine.epoch(epoch, rate as f32, interrupt);
             let spent = clock.elapsed().as_secs_f64();
             seconds += spent;
+            engine.update_averages();
             if !finished && engine.state().is_finite() {
                 // A part of an epoch is no epoch, but what it learnt is kept.
                 break Stop::Interrupted;
