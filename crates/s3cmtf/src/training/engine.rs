@@ -1,20 +1,23 @@
 //! The state of a run, arranged for speed: rows stand by blocks, entries by tasks and chunks.
 
+use std::sync::{Mutex, RwLock};
+
 use rayon::prelude::*;
 use s3cmtf_kernels::{Aligned, CHUNK, Step};
 
 use super::cells::Cells;
 use super::graph::Graph;
 use super::lanes::{Counts, Lane};
+use super::method::Worker;
 use super::placement::{Grid, Placement};
 use super::sparse::Sparse;
 use super::zeros::Zeros;
-use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row};
+use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row, zeros_apart};
 use crate::params::Params;
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
 
 /// All numbers that training changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// The core, as the method's workers want it.
     pub(super) core: Vec<f32>,
@@ -41,6 +44,8 @@ pub(crate) struct Engine {
     pub(super) modes: Vec<Placement>,
     /// For each coupled matrix but graphs, where its columns stand.
     pub(super) columns: Vec<Placement>,
+    /// The rank of those columns.
+    pub(super) column_ranks: Vec<usize>,
     /// For each mode and place, lambda_reg / |Omega_i|.
     pub(super) reg: Vec<Vec<f32>>,
     /// For each mode whose rows are too many to be near, each training entry's number of entries of its row; see
@@ -54,7 +59,11 @@ pub(crate) struct Engine {
     pub(super) cells: Vec<Cells>,
     pub(super) zeros: Vec<Zeros>,
     pub(super) graphs: Vec<Graph>,
-    pub(super) lanes: Vec<Lane>,
+    /// The modes that are not blocked.
+    pub(super) private: Vec<usize>,
+    pub(super) lanes: Vec<RwLock<Lane>>,
+    /// One for each lane.
+    pub(super) workers: Vec<Mutex<Box<dyn Worker>>>,
     /// For each round, how its entries fall on the lanes.
     pub(super) counts: Vec<Counts>,
     pub(super) state: State,
@@ -135,13 +144,13 @@ impl Engine {
         let counts = (0..grid.rounds())
             .map(|round| Counts::of(&train, &contraction, &grid, round, &private, &modes))
             .collect();
-        let lanes = (0..grid.lanes)
-            .map(|_| Lane {
-                core: Aligned::default(),
-                copies: vec![Vec::new(); problem.order()],
-                worker: params.method.worker(&contraction),
-            })
-            .collect();
+        let lane = || {
+            let rows = |mode: usize| if private.contains(&mode) { modes[mode].rows() } else { 0 };
+            let copies = (0..modes.len()).map(|mode| zeros_apart(rows(mode) * ranks[mode])).collect();
+            RwLock::new(Lane { core: Aligned::new(state.core.len()), copies })
+        };
+        let lanes = (0..grid.lanes).map(|_| lane()).collect();
+        let workers = (0..grid.lanes).map(|_| Mutex::new(params.method.worker(&contraction))).collect();
         let mut engine = Engine {
             params: params.clone(),
             core_reg,
@@ -149,6 +158,7 @@ impl Engine {
             grid,
             modes,
             columns,
+            column_ranks: start.coupled().iter().map(|matrix| matrix.factor.rank()).collect(),
             reg,
             codes,
             by_code: std::array::from_fn(|count| params.lambda_reg / count.max(1) as f32),
@@ -157,7 +167,9 @@ impl Engine {
             cells: Vec::new(),
             zeros: Vec::new(),
             graphs: Vec::new(),
+            private,
             lanes,
+            workers,
             counts,
             state,
             frame: without_numbers(start),

@@ -1,17 +1,18 @@
 //! Copies of what all tasks share, one per task that runs at once, and how they become one again.
 
+use std::ops::Range;
+
 use s3cmtf_kernels::Aligned;
 
-use super::method::Worker;
 use super::placement::{Grid, Placement};
 use crate::model::{Chunks, Contraction, Part};
 
 /// What one of the tasks that run at once has for itself.
+#[derive(Default)]
 pub(super) struct Lane {
     pub(super) core: Aligned,
     /// For each mode that is not blocked, a copy of its rows.
     pub(super) copies: Vec<Vec<f32>>,
-    pub(super) worker: Box<dyn Worker>,
 }
 
 /// How many entries each lane has in a round, in all and for each row of the copied modes.
@@ -75,10 +76,10 @@ impl Counts {
     }
 }
 
-/// The mean of the lanes' cores, each weighted by its entries.
-pub(super) fn average_core(lanes: &[Lane], counts: &Counts, core: &mut [f32]) {
+/// Part of the mean of the lanes' cores, each weighted by its entries.
+pub(super) fn average_core(lanes: &[&Lane], counts: &Counts, range: Range<usize>, core: &mut [f32]) {
     if let [lane] = lanes {
-        return core.copy_from_slice(lane.core.as_slice());
+        return core.copy_from_slice(&lane.core.as_slice()[range]);
     }
     let total: u32 = counts.entries.iter().sum();
     if total == 0 {
@@ -87,22 +88,30 @@ pub(super) fn average_core(lanes: &[Lane], counts: &Counts, core: &mut [f32]) {
     core.fill(0.0);
     for (lane, &entries) in lanes.iter().zip(&counts.entries) {
         let share = entries as f32 / total as f32;
-        core.iter_mut().zip(lane.core.as_slice()).for_each(|(core, lane)| *core += share * lane);
+        let lane = &lane.core.as_slice()[range.clone()];
+        core.iter_mut().zip(lane).for_each(|(core, lane)| *core += share * lane);
     }
 }
 
-/// For each row of a copied mode the mean of the lanes' copies, each weighted by the entries that touched it.
-pub(super) fn average_rows(lanes: &[Lane], counts: &Counts, mode: usize, values: &mut [f32], rank: usize) {
+/// For each of some rows of a copied mode, from `first` on, the mean of the lanes' copies, each weighted by the entries
+/// that touched it.
+pub(super) fn average_rows(
+    lanes: &[&Lane],
+    counts: &Counts,
+    mode: usize,
+    first: usize,
+    rows: &mut [f32],
+    rank: usize,
+) {
     if let [lane] = lanes {
-        return values.copy_from_slice(&lane.copies[mode]);
+        return rows.copy_from_slice(&lane.copies[mode][first * rank..][..rows.len()]);
     }
     let counts = &counts.rows[mode];
-    for row in 0..counts[0].len() {
+    for (row, values) in (first..).zip(rows.chunks_exact_mut(rank)) {
         let total: u32 = counts.iter().map(|lane| lane[row]).sum();
         if total == 0 {
             continue;
         }
-        let values = &mut values[row * rank..][..rank];
         values.fill(0.0);
         for (lane, counts) in lanes.iter().zip(counts) {
             let share = counts[row] as f32 / total as f32;

@@ -1,10 +1,12 @@
 //! From a problem and settings to a model: the one loop.
 
+mod blocks;
 mod cells;
 mod engine;
 mod epoch;
 mod graph;
 mod lanes;
+mod lock_free;
 mod merit;
 mod method;
 mod objective;
@@ -13,6 +15,7 @@ mod rate;
 mod run;
 mod sparse;
 mod start;
+mod team;
 mod watch;
 mod zeros;
 

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Mutex;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -166,13 +167,13 @@ impl Placement {
         rows.copied().collect()
     }
 
-    /// The rows of each block, cut out of all rows.
-    pub(crate) fn split<'a>(&self, mut rows: &'a mut [f32], rank: usize) -> Vec<Option<&'a mut [f32]>> {
+    /// The rows of each block, cut out of all rows, each behind a lock.
+    pub(crate) fn split<'a>(&self, mut rows: &'a mut [f32], rank: usize) -> Vec<Mutex<&'a mut [f32]>> {
         let lengths = self.bounds.windows(2).map(|pair| (pair[1] - pair[0]) as usize * rank);
         let mut blocks = Vec::with_capacity(self.bounds.len() - 1);
         for length in lengths {
             let (block, rest) = rows.split_at_mut(length);
-            blocks.push(Some(block));
+            blocks.push(Mutex::new(block));
             rows = rest;
         }
         blocks
