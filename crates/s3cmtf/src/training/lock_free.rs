@@ -12,7 +12,7 @@ use s3cmtf_kernels::SharedRows;
 
 use super::engine::Engine;
 use super::epoch::Turn;
-use super::lanes::Lane;
+use super::lanes::{Lane, boost};
 use super::method::ModeRows;
 
 impl Engine {
@@ -23,7 +23,7 @@ impl Engine {
         let blocks = this.grid.blocks;
         let tasks: Vec<(Turn, usize)> =
             turns.iter().flat_map(|&turn| (0..blocks).map(move |task| (turn, task))).collect();
-        let boost = this.lanes.len() as f32;
+        let (share, boost) = (1.0 / this.lanes.len() as f32, boost(this.lanes.len() as f32));
         let mut boosts = vec![Vec::new(); this.modes.len()];
         this.private.iter().for_each(|&mode| boosts[mode] = vec![boost; this.modes[mode].rows()]);
         let step = this.tensor_step(rate, boost, &boosts, interrupt);
@@ -57,9 +57,9 @@ impl Engine {
                             .collect();
                         let chunks = this.train.task(round * blocks + task);
                         worker.run(core.mine, &mut rows, &this.train, chunks, &step);
-                        core.settle(1.0 / boost, step.step.nonnegative);
+                        core.settle(share, step.step.nonnegative);
                         small.iter_mut().flatten().for_each(|copied| {
-                            copied.settle(1.0 / boost, step.step.nonnegative);
+                            copied.settle(share, step.step.nonnegative);
                         });
                     }
                     Turn::Cells { which, shift } => {
