@@ -1,6 +1,6 @@
 //! Entries of a diagonal core, and cells of a coupled matrix.
 
-use super::{note_error, reg_of, start_of, stepped};
+use super::{look_ahead, note_error, reg_of, start_of, stepped};
 use crate::buffers::Buffers;
 use crate::rows::Rows;
 use crate::vector::Vector;
@@ -23,6 +23,10 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
     buffers: &mut Buffers,
 ) -> Sums {
     debug_assert!(d.len() == shape.q_pad && m.len() == shape.q_pad);
+    if shape.q_pad == V::LANES {
+        // SAFETY: as the caller vouches.
+        return unsafe { in_registers::<V, R>(shape, p, q, values, step, d, m) };
+    }
     m.fill(0.0);
     let mut sums = Sums::default();
     // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
@@ -32,6 +36,8 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
         let (d, m) = (d.as_ptr(), m.as_mut_ptr());
         let (a, b) = (buffers.c0.as_mut_slice().as_mut_ptr(), buffers.c1.as_mut_slice().as_mut_ptr());
         for (entry, &value) in values.iter().enumerate() {
+            look_ahead(p, entry);
+            look_ahead(q, entry);
             let (start_p, reg_p) = (start_of(p, p.rows.len(), entry), reg_of(p, entry));
             let (start_q, reg_q) = (start_of(q, q.rows.len(), entry), reg_of(q, entry));
             p.rows.load::<V>(start_p, shape.p, a);
@@ -53,6 +59,46 @@ pub(crate) unsafe fn diagonal<V: Vector, R: Rows>(
             p.rows.store::<V>(start_p, shape.p, a);
             q.rows.store::<V>(start_q, shape.q, b);
         }
+        Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
+    }
+}
+
+/// The same where a row is one vector.
+///
+/// # Safety
+/// As for [`diagonal`], with the padded length that of one vector.
+#[inline(always)]
+unsafe fn in_registers<V: Vector, R: Rows>(
+    shape: &Shape,
+    p: &mut Side<'_, R>,
+    q: &mut Side<'_, R>,
+    values: &[f32],
+    step: Step,
+    d: &[f32],
+    m: &mut [f32],
+) -> Sums {
+    let mut sums = Sums::default();
+    // SAFETY: `start_of` keeps rows inside their slices; `d` and `m` are one vector.
+    unsafe {
+        let (d, mut sum) = (V::load(d.as_ptr()), V::splat(0.0));
+        let (mut squares_p, mut squares_q) = (V::splat(0.0), V::splat(0.0));
+        for (entry, &value) in values.iter().enumerate() {
+            look_ahead(p, entry);
+            look_ahead(q, entry);
+            let (start_p, reg_p) = (start_of(p, p.rows.len(), entry), reg_of(p, entry));
+            let (start_q, reg_q) = (start_of(q, q.rows.len(), entry), reg_of(q, entry));
+            let a: V = p.rows.load_vector(start_p, shape.p);
+            let b: V = q.rows.load_vector(start_q, shape.q);
+            let (product, c0, c1) = (a.mul(b), d.mul(b), d.mul(a));
+            let error = note_error(&mut sums, value, product.mul(d).sum());
+            let scale = V::splat(step.rate * error);
+            squares_p = a.mul_add(a, squares_p);
+            squares_q = b.mul_add(b, squares_q);
+            p.rows.store_vector(start_p, shape.p, stepped(a, c0, scale, reg_p, step));
+            q.rows.store_vector(start_q, shape.q, stepped(b, c1, scale, reg_q, step));
+            sum = product.mul_add(V::splat(error), sum);
+        }
+        sum.store(m.as_mut_ptr());
         Sums { squares_p: squares_p.sum(), squares_q: squares_q.sum(), ..sums }
     }
 }

@@ -55,7 +55,7 @@ fn equal_runs<K: Ord + Send + Sync>(
     mix: impl Fn(&K) -> u64 + Sync,
 ) -> Vec<Vec<u32>> {
     let parts = (len / together).clamp(1, 32);
-    let part_of = |key: &K| (mix(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize * parts >> 32;
+    let part_of = |key: &K| ((mix(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize * parts) >> 32;
     let mut runs = Vec::new();
     for part in 0..parts {
         let mine = || (0..len).into_par_iter().map(|place| (key(place), place as u32));

@@ -158,9 +158,7 @@ impl<'a> BlockEpoch<'a> {
             let mut rows: Vec<ModeRows<'_>> = Vec::with_capacity(modes.len());
             for (mode, (owned, copy)) in owned.iter_mut().zip(&mut lane.copies).enumerate() {
                 rows.push(match (owned, blocks[mode]) {
-                    (Some(rows), Some(block)) => {
-                        ModeRows::Owned { rows: &mut **rows, base: modes[mode].bounds[block] }
-                    }
+                    (Some(rows), Some(block)) => ModeRows::Owned { rows, base: modes[mode].bounds[block] },
                     _ => ModeRows::Owned { rows: copy, base: 0 },
                 });
             }
