@@ -70,31 +70,30 @@ pub(super) fn count_columns(line: &[u8]) -> usize {
     Tokens(line).count()
 }
 
-/// Reads all lines of a text, in order; of several bad lines the first is reported.
-pub(super) fn parse(text: Vec<u8>, layout: Layout) -> Result<Columns, BadLine> {
-    parse_pieces(text, layout, PIECE)
-}
-
-fn parse_pieces(text: Vec<u8>, layout: Layout, size: usize) -> Result<Columns, BadLine> {
-    // All pieces are finished even when one is bad: a parallel stop at the first error found would report
-    // whichever line a thread came upon first.
-    let pieces: Vec<Piece> =
-        split(&text, size).into_par_iter().map(|piece| parse_piece(piece, layout)).collect();
-    // What is parsed is freed as soon as it is copied on: a table may be a good part of the memory.
-    drop(text);
-    let mut before = 0;
-    let mut ids: Vec<Vec<Vec<u32>>> = vec![Vec::new(); layout.indices];
-    let mut values: Vec<Vec<f32>> = Vec::new();
-    for piece in pieces {
-        if let Some(bad) = piece.bad {
-            return Err(BadLine { line: before + bad.line, what: bad.what });
-        }
-        before += piece.lines;
-        ids.iter_mut().zip(piece.columns.ids).for_each(|(parts, part)| parts.push(part));
-        values.push(piece.columns.values);
+impl Columns {
+    /// Appends all lines of a text, in order, and returns how many line ends it has; of several bad lines the first is
+    /// reported.
+    pub(super) fn parse(&mut self, text: &[u8], layout: Layout) -> Result<u64, BadLine> {
+        self.parse_pieces(text, layout, PIECE)
     }
-    let ids = ids.into_par_iter().map(|parts| parts.concat()).collect();
-    Ok(Columns { ids, values: values.concat() })
+
+    fn parse_pieces(&mut self, text: &[u8], layout: Layout, size: usize) -> Result<u64, BadLine> {
+        // All pieces are finished even when one is bad: a parallel stop at the first error found would report
+        // whichever line a thread came upon first.
+        let pieces: Vec<Piece> =
+            split(text, size).into_par_iter().map(|piece| parse_piece(piece, layout)).collect();
+        let mut before = 0;
+        self.ids.resize(layout.indices, Vec::new());
+        for piece in pieces {
+            if let Some(bad) = piece.bad {
+                return Err(BadLine { line: before + bad.line, what: bad.what });
+            }
+            before += piece.lines;
+            self.ids.iter_mut().zip(&piece.columns.ids).for_each(|(ids, part)| ids.extend_from_slice(part));
+            self.values.extend_from_slice(&piece.columns.values);
+        }
+        Ok(before)
+    }
 }
 
 /// Cuts a text behind line ends into pieces of about `size` bytes.
@@ -217,13 +216,18 @@ mod tests {
     #[test]
     fn pieces_of_any_size_give_the_same_numbers_and_the_same_bad_line() {
         let text: String = (1..200).map(|i| format!("{i} {}\t{}.5\r\n", 2 * i, i)).collect();
-        let whole = parse(text.clone().into_bytes(), MATRIX).unwrap();
+        let parse = |text: &str, size: usize| {
+            let mut columns = Columns::default();
+            columns.parse_pieces(text.as_bytes(), MATRIX, size).map(|lines| (lines, columns))
+        };
+        let (lines, whole) = parse(&text, PIECE).unwrap();
+        assert_eq!(lines, 199);
         assert_eq!(whole.ids[1][198], 397);
         let bad = text.replace("\n100 ", "\nx ").replace("\n150 ", "\n0 ");
         for size in [1, 7, 64, 1000, 100_000] {
-            let pieces = parse_pieces(text.clone().into_bytes(), MATRIX, size).unwrap();
+            let (_, pieces) = parse(&text, size).unwrap();
             assert_eq!((&pieces.ids, &pieces.values), (&whole.ids, &whole.values));
-            assert_eq!(parse_pieces(bad.clone().into_bytes(), MATRIX, size).unwrap_err().line, 100);
+            assert_eq!(parse(&bad, size).unwrap_err().line, 100);
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::lines::{BadLine, Layout, count_columns, data_lines, parse, wrong_count};
-use super::source::read_text;
+use super::lines::{BadLine, Columns, Layout, count_columns, data_lines, wrong_count};
+use super::source::Text;
 use crate::{Entries, Error};
 
 /// Reads the entries of a tensor or a matrix: on each line the indices, counted from 1, and a value.
@@ -15,18 +15,17 @@ use crate::{Entries, Error};
 /// If the file cannot be read or has no entries, or at the first line that is not `order` indices and a finite
 /// value.
 pub fn read_entries(path: &Path, order: Option<usize>) -> Result<Entries, Error> {
-    let text = read_text(path)?;
-    let (line, first) = first_line(path, &text)?;
-    let found = count_columns(first);
-    // Checked here and not only by the parser, which reserves an array per index.
-    let what = match order {
-        Some(order) if found.checked_sub(1) != Some(order) => {
-            wrong_count(&format!("{} columns ({order} indices and a value)", order.saturating_add(1)), first)
+    read(path, |first| {
+        let found = count_columns(first);
+        match order {
+            Some(order) if found.checked_sub(1) != Some(order) => {
+                let expected = format!("{} columns ({order} indices and a value)", order.saturating_add(1));
+                Err(wrong_count(&expected, first))
+            }
+            None if found < 3 => Err(wrong_count("at least 3 columns (2 indices and a value)", first)),
+            _ => Ok(Layout { indices: found - 1, columns: found, value: true }),
         }
-        None if found < 3 => wrong_count("at least 3 columns (2 indices and a value)", first),
-        _ => return read(path, text, Layout { indices: found - 1, columns: found, value: true }),
-    };
-    Err(Error::Line { path: path.to_path_buf(), line, what })
+    })
 }
 
 /// Reads cells without their values: on each line `order` indices, counted from 1; a column behind them is ignored.
@@ -37,19 +36,38 @@ pub fn read_entries(path: &Path, order: Option<usize>) -> Result<Entries, Error>
 /// If the file cannot be read or has no cells, or at the first line that is not `order` indices, or that has
 /// another number of columns than the first one.
 pub fn read_coordinates(path: &Path, order: usize) -> Result<Entries, Error> {
-    let text = read_text(path)?;
-    let (line, first) = first_line(path, &text)?;
-    let columns = count_columns(first);
-    if columns != order && columns != order.saturating_add(1) {
-        let what = wrong_count(&format!("{order} columns ({order} indices), or one more (a value)"), first);
-        return Err(Error::Line { path: path.to_path_buf(), line, what });
-    }
-    read(path, text, Layout { indices: order, columns, value: false })
+    read(path, |first| {
+        let columns = count_columns(first);
+        if columns != order && columns != order.saturating_add(1) {
+            let expected = format!("{order} columns ({order} indices), or one more (a value)");
+            return Err(wrong_count(&expected, first));
+        }
+        Ok(Layout { indices: order, columns, value: false })
+    })
 }
 
-fn read(path: &Path, text: Vec<u8>, layout: Layout) -> Result<Entries, Error> {
-    let bad = |BadLine { line, what }| Error::Line { path: path.to_path_buf(), line, what };
-    let mut columns = parse(text, layout).map_err(bad)?;
+/// Reads a table; `decide` makes a layout of the first line of data, or says what is wrong with it.
+fn read(path: &Path, decide: impl Fn(&[u8]) -> Result<Layout, String>) -> Result<Entries, Error> {
+    let bad = |line, what| Error::Line { path: path.to_path_buf(), line, what };
+    let (mut text, mut lines, mut columns) = (Text::open(path)?, 0, Columns::default());
+    let mut layout = None;
+    while let Some(block) = text.next_block()? {
+        if layout.is_none() {
+            // Before anything is parsed, which reserves an array per index.
+            if let Some((line, first)) = data_lines(block).next() {
+                layout = Some(decide(first).map_err(|what| bad(lines + line, what))?);
+            }
+        }
+        lines += match layout {
+            Some(layout) => {
+                columns.parse(block, layout).map_err(|BadLine { line, what }| bad(lines + line, what))?
+            }
+            None => block.iter().filter(|&&byte| byte == b'\n').count() as u64,
+        };
+    }
+    let Some(layout) = layout else {
+        return Err(Error::file(path, "has no entries: nothing but blank lines and comments"));
+    };
     if !layout.value {
         columns.values = vec![0.0; columns.ids.first().map_or(0, Vec::len)];
     }
@@ -57,18 +75,20 @@ fn read(path: &Path, text: Vec<u8>, layout: Layout) -> Result<Entries, Error> {
     Ok(Entries::from_rows(path.display().to_string(), columns.ids, columns.values))
 }
 
-fn first_line<'a>(path: &Path, text: &'a [u8]) -> Result<(u64, &'a [u8]), Error> {
-    let nothing = || Error::file(path, "has no entries: nothing but blank lines and comments");
-    data_lines(text).next().ok_or_else(nothing)
-}
-
 /// The line of a file, counted from 1, on which an entry, counted from 0, stands; `None` if it has fewer entries.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn line_of(path: &Path, entry: usize) -> Result<Option<u64>, Error> {
-    let text = read_text(path)?;
-    Ok(data_lines(&text).nth(entry).map(|(line, _)| line))
+    let (mut text, mut lines, mut left) = (Text::open(path)?, 0, entry);
+    while let Some(block) = text.next_block()? {
+        if let Some((line, _)) = data_lines(block).nth(left) {
+            return Ok(Some(lines + line));
+        }
+        left -= data_lines(block).count();
+        lines += block.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    }
+    Ok(None)
 }
 
 /// Turns an error about an entry of a file into one that names the line; any other error stays as it is.
