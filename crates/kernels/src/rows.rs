@@ -23,6 +23,9 @@ pub(crate) mod sealed {
         /// How many numbers there are.
         fn len(&self) -> usize;
 
+        /// Whether nobody else can touch them, so that a single number may be read where it stands.
+        const OWNED: bool;
+
         /// Where the first one is.
         fn address(&self) -> *const f32;
 
@@ -56,6 +59,8 @@ pub(crate) mod sealed {
 impl Rows for &mut [f32] {}
 
 impl sealed::Sealed for &mut [f32] {
+    const OWNED: bool = true;
+
     #[inline(always)]
     fn len(&self) -> usize {
         <[f32]>::len(self)
@@ -185,6 +190,8 @@ impl<'a> SharedRows<'a> {
 impl Rows for SharedRows<'_> {}
 
 impl sealed::Sealed for SharedRows<'_> {
+    const OWNED: bool = false;
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.numbers.len()

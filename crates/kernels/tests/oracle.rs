@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
         for (variant, step) in steps(p + q).into_iter().enumerate() {
             let entries = [1, 2, 7, CHUNK][(number + variant) % 4];
             let outer = [1, 3, 12][number % 3];
-            cases.push(Case { p, q, outer, entries, step, shared: number % 2 == 1 });
+            cases.push(Case { p, q, outer, entries, step, shared: (number + variant / 2) % 2 == 1 });
         }
     }
     cases

@@ -79,6 +79,26 @@ fn start_of<R>(side: &Side<'_, R>, len: usize, entry: usize) -> usize {
     start
 }
 
+/// Where the first `N` numbers of a row can be read one by one until it is stored: where it stands if it is ours and so
+/// long, else in `copy`, where `vector`, the row, is put. A number that was just stored by a vector comes late.
+///
+/// # Safety
+/// The row must be `vector`; there must be room for one at `copy`.
+#[inline(always)]
+unsafe fn single_numbers<V: Vector, R: Rows, const N: usize>(
+    side: &Side<'_, R>,
+    start: usize,
+    vector: V,
+    copy: *mut f32,
+) -> *const f32 {
+    if R::OWNED && side.rank == N {
+        return side.rows.address().wrapping_add(start);
+    }
+    // SAFETY: as the caller vouches.
+    unsafe { vector.store(copy) };
+    copy
+}
+
 /// The weight of the regulariser of an entry's row.
 #[inline(always)]
 fn reg_of<R>(side: &Side<'_, R>, entry: usize) -> f32 {

@@ -72,8 +72,12 @@ unsafe fn in_registers<V: Vector, const N: usize>(
                 look_ahead_at(p, p.rows.as_ptr(), entry);
                 look_ahead_at(q, q.rows.as_ptr(), entry);
                 let (start_p, start_q) = (start_of(p, p.rows.len(), entry), start_of(q, q.rows.len(), entry));
-                let a = rows.add(k * V::LANES);
-                copy::<V>(p.rows.as_ptr().add(start_p), shape.p, a);
+                let mut a = p.rows.as_ptr().add(start_p);
+                if shape.p != N {
+                    // Zeros up to the next four.
+                    copy::<V>(a, shape.p, rows.add(k * V::LANES));
+                    a = rows.add(k * V::LANES);
+                }
                 let mut sums = [V::splat(0.0); 4];
                 for (row, t) in t.iter().enumerate() {
                     sums[row % 4] = t.mul_add(V::splat(*a.add(row)), sums[row % 4]);

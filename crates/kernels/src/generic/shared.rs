@@ -1,6 +1,6 @@
 //! Entries that agree in all outer modes, and share the core contracted with those rows.
 
-use super::{look_ahead, note_error, reg_of, start_of, stepped, weighted_rows};
+use super::{look_ahead, note_error, reg_of, single_numbers, start_of, stepped, weighted_rows};
 use crate::buffers::Buffers;
 use crate::rows::Rows;
 use crate::vector::Vector;
@@ -120,10 +120,9 @@ unsafe fn in_registers<V: Vector, R: Rows, const N: usize>(
             let (to_a, to_b) = (all_a.add(entry * V::LANES), all_b.add(entry * V::LANES));
             let a: V = p.rows.load_vector(start_p, shape.p);
             let b: V = q.rows.load_vector(start_q, shape.q);
-            a.store(to_a);
             b.store(to_b);
-            let c1 = weighted(&t, to_a);
-            let c0 = weighted(&tt, to_b);
+            let c1 = weighted(&t, single_numbers::<V, R, N>(p, start_p, a, to_a));
+            let c0 = weighted(&tt, single_numbers::<V, R, N>(q, start_q, b, to_b));
             let error = note_error(&mut sums, value, c1.mul(b).sum());
             let scale = V::splat(step.rate * error);
             squares_p = a.mul_add(a, squares_p);
