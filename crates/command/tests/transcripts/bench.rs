@@ -62,8 +62,9 @@ fn number(row: &Value, field: &str) -> f64 {
 #[test]
 fn methods_are_compared() {
     let fields = ["name", "fast_entries_per_second", "opt_entries_per_second", "fast_rmse", "opt_rmse"];
-    let rows = rows("methods --only order --scale 0.01", &fields);
-    assert_eq!(rows.len(), 2);
+    // Shapes of which opt does 10,000 entries and more: on a few dozen the order of steps alone makes more than 1 %.
+    let rows = rows("methods --only movielens-10m --scale 0.01", &fields);
+    assert_eq!(rows.len(), 1);
     assert!(rows.iter().all(|row| number(row, "ratio") > 0.0));
 }
 
