@@ -13,6 +13,8 @@
 //!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
+//! Those are the kernels of gradient steps. [`Normal`] has those of solving for whole rows.
+//!
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
 
@@ -23,11 +25,13 @@ mod arch;
 mod buffers;
 mod generic;
 mod memory;
+mod normal;
 mod rows;
 mod vector;
 
 pub use buffers::{Aligned, Buffers};
 pub use memory::advise_huge_pages;
+pub use normal::Normal;
 pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.

@@ -8,12 +8,14 @@
 
 mod diagonal;
 mod mixed;
+mod normal;
 mod outer;
 mod predict;
 mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, spread_mixed};
+pub(crate) use normal::{Named, collect, design, fold, gram, project, unfold};
 pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use predict::{predict, predict_mixed};
 pub(crate) use shared::{bilinear, combine, spread};

@@ -1,6 +1,6 @@
 //! Entries that agree in all outer modes, and share the core contracted with those rows.
 
-use super::{look_ahead, note_error, reg_of, single_numbers, start_of, stepped, weighted_rows};
+use super::{fold, look_ahead, note_error, reg_of, single_numbers, start_of, stepped, weighted_rows};
 use crate::buffers::Buffers;
 use crate::rows::Rows;
 use crate::vector::Vector;
@@ -12,37 +12,9 @@ use crate::{Shape, Side, Step, Sums};
 /// The machine must have `V`'s instructions; `core` must be `weights.len()` slices; `buffers` must be `shape`'s.
 #[inline(always)]
 pub(crate) unsafe fn combine<V: Vector>(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers) {
-    let len = shape.slice();
-    let t = buffers.t.as_mut_slice();
-    debug_assert!(core.len() == weights.len() * len && t.len() >= len);
-    // SAFETY: `at` moves in whole vectors below `len`, a multiple of LANES, and slice `o` ends at `(o + 1) * len`,
-    // within the core.
-    unsafe {
-        let mut at = 0;
-        // Four vectors at a time: four chains of additions, one broadcast for all.
-        while at + 4 * V::LANES <= len {
-            let mut sums = [V::splat(0.0); 4];
-            for (o, &weight) in weights.iter().enumerate() {
-                let weight = V::splat(weight);
-                let slice = core.as_ptr().add(o * len + at);
-                for (part, sum) in sums.iter_mut().enumerate() {
-                    *sum = V::load(slice.add(part * V::LANES)).mul_add(weight, *sum);
-                }
-            }
-            for (part, sum) in sums.iter().enumerate() {
-                sum.store(t.as_mut_ptr().add(at + part * V::LANES));
-            }
-            at += 4 * V::LANES;
-        }
-        while at < len {
-            let mut sum = V::splat(0.0);
-            for (o, &weight) in weights.iter().enumerate() {
-                sum = V::load(core.as_ptr().add(o * len + at)).mul_add(V::splat(weight), sum);
-            }
-            sum.store(t.as_mut_ptr().add(at));
-            at += V::LANES;
-        }
-    }
+    let t = &mut buffers.t.as_mut_slice()[..shape.slice()];
+    // SAFETY: as the caller vouches; a slice is whole vectors.
+    unsafe { fold::<V>(core, weights, t) }
 }
 
 /// Puts the transpose of `T` beside it.

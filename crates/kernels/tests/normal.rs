@@ -1,0 +1,141 @@
+//! The kernels of solving for rows, on every level, against plain loops in f64.
+
+use s3cmtf_kernels::{CHUNK, Level, Normal};
+
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    }
+
+    fn list(&mut self, len: usize) -> Vec<f32> {
+        (0..len).map(|_| self.next()).collect()
+    }
+
+    fn indices(&mut self, len: usize, below: u32) -> Vec<u32> {
+        (0..len).map(|_| ((self.next() + 1.0) * 0.5 * below as f32) as u32 % below).collect()
+    }
+}
+
+fn close(got: f32, expected: f64, scale: f64, what: &str) {
+    assert!((f64::from(got) - expected).abs() <= 3e-6 * scale.max(1.0), "{what}: {got} and not {expected}");
+}
+
+/// `rows` rows of `len` random numbers, each with zeros up to `pad`.
+fn padded(numbers: &mut Numbers, rows: usize, len: usize, pad: usize) -> Vec<f32> {
+    let mut list = vec![0.0; rows * pad];
+    list.chunks_mut(pad).for_each(|row| row[..len].iter_mut().for_each(|value| *value = numbers.next()));
+    list
+}
+
+#[test]
+fn designs_and_their_sums() {
+    let mut numbers = Numbers(7);
+    for level in Level::available() {
+        for (rank, partner) in
+            [(1, 1), (2, 3), (5, 8), (8, 8), (12, 12), (10, 17), (16, 5), (19, 12), (33, 40)]
+        {
+            let normal = Normal::new(level, rank, partner);
+            let pad = normal.pad();
+            for count in [1, 2, 3, 4, 5, 7, 8, 13, CHUNK] {
+                let t = padded(&mut numbers, partner, rank, pad);
+                let rows = numbers.list(20 * partner);
+                let indices = numbers.indices(count, 20);
+                let (scales, values) = (numbers.list(count), numbers.list(count));
+                let mut d = vec![0.0; count * pad];
+                normal.design(&t, &rows, &indices, &scales, &mut d);
+                let expected = |entry: usize, p: usize| -> f64 {
+                    let row = &rows[indices[entry] as usize * partner..][..partner];
+                    let terms =
+                        row.iter().enumerate().map(|(k, &b)| f64::from(b) * f64::from(t[k * pad + p]));
+                    f64::from(scales[entry]) * terms.sum::<f64>()
+                };
+                for entry in 0..count {
+                    for p in 0..rank {
+                        close(d[entry * pad + p], expected(entry, p), partner as f64, "d");
+                    }
+                    assert!(d[entry * pad + rank..(entry + 1) * pad].iter().all(|&value| value == 0.0));
+                }
+                let start = padded(&mut numbers, rank + 1, rank, pad);
+                let (mut squares, mut products) =
+                    (start[..rank * pad].to_vec(), start[rank * pad..].to_vec());
+                normal.gram(&d, &values, &mut squares, &mut products);
+                let at = |entry: usize, p: usize| f64::from(d[entry * pad + p]);
+                for p in 0..rank {
+                    for c in 0..=p {
+                        let sum: f64 = (0..count).map(|entry| at(entry, p) * at(entry, c)).sum();
+                        let whole = f64::from(start[p * pad + c]) + sum;
+                        close(squares[p * pad + c], whole, (count * partner) as f64, "squares");
+                    }
+                    let sum: f64 = (0..count).map(|entry| at(entry, p) * f64::from(values[entry])).sum();
+                    let whole = f64::from(start[rank * pad + p]) + sum;
+                    close(products[p], whole, (count * partner) as f64, "products");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn projections_and_their_transpose() {
+    let mut numbers = Numbers(8);
+    for level in Level::available() {
+        for rank in [1, 3, 4, 8, 12, 16, 21, 40] {
+            let normal = Normal::new(level, 12, rank);
+            let pad = normal.partner_pad();
+            for count in [1, 3, 4, 6, 64, 131] {
+                let w = padded(&mut numbers, 1, rank, pad);
+                let rows = numbers.list(15 * rank);
+                let indices = numbers.indices(count, 15);
+                let weights = numbers.list(count);
+                let row = |entry: usize| &rows[indices[entry] as usize * rank..][..rank];
+                let mut out = vec![0.0; count];
+                normal.project(&w, &rows, &indices, &mut out);
+                for entry in 0..count {
+                    let terms = row(entry).iter().zip(&w).map(|(&a, &b)| f64::from(a) * f64::from(b));
+                    close(out[entry], terms.sum(), rank as f64, "projection");
+                }
+                let mut sum = w.clone();
+                normal.collect(&rows, &indices, &weights, &mut sum);
+                for p in 0..rank {
+                    let terms = (0..count).map(|entry| f64::from(weights[entry]) * f64::from(row(entry)[p]));
+                    close(sum[p], f64::from(w[p]) + terms.sum::<f64>(), count as f64, "sum");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn folding_and_its_transpose() {
+    let mut numbers = Numbers(9);
+    for level in Level::available() {
+        for (rank, slices, times) in [(12, 1, 1), (12, 5, 3), (20, 7, 12), (3, 4, 2)] {
+            let normal = Normal::new(level, rank, rank);
+            let len = times * normal.pad();
+            let (core, weights) = (numbers.list(slices * len), numbers.list(slices));
+            let mut out = numbers.list(len);
+            normal.fold(&core, &weights, &mut out);
+            for at in 0..len {
+                let terms = (0..slices).map(|o| f64::from(weights[o]) * f64::from(core[o * len + at]));
+                close(out[at], terms.sum(), slices as f64, "folded");
+            }
+            let mut unfolded = core.clone();
+            normal.unfold(&out, &weights, &mut unfolded);
+            for (place, &value) in unfolded.iter().enumerate() {
+                let added = f64::from(weights[place / len]) * f64::from(out[place % len]);
+                close(value, f64::from(core[place]) + added, slices as f64, "unfolded");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "lies outside")]
+fn an_index_outside_is_refused() {
+    let normal = Normal::new(Level::best(), 3, 3);
+    let (w, rows) = (vec![0.0; normal.partner_pad()], [0.0; 6]);
+    normal.project(&w, &rows, &[0, 2], &mut [0.0; 2]);
+}
