@@ -21,6 +21,13 @@ impl Aligned {
         Aligned { lines: vec![Line([0.0; 16]); len.div_ceil(16)], len }
     }
 
+    /// Makes room for as many numbers, which may lose those that are there.
+    pub(crate) fn reserve(&mut self, len: usize) {
+        if self.len < len {
+            *self = Aligned::new(len);
+        }
+    }
+
     /// Becomes a copy of other numbers.
     pub fn copy_from(&mut self, numbers: &[f32]) {
         self.lines.resize(numbers.len().div_ceil(16), Line([0.0; 16]));
@@ -59,17 +66,26 @@ pub struct Buffers {
     pub(crate) tt: Aligned,
     /// `M`, as `T`.
     pub(crate) m: Aligned,
-    /// A `T` for each entry of a mixed chunk, with room as above behind the last.
+    /// A `T` for each entry of a mixed chunk, by lanes: for each group of as many entries as a vector has lanes, a vector
+    /// per element. Then in their place the products `e a b'`, an entry after the other, with room as above behind the
+    /// last.
     pub(crate) ts: Aligned,
-    /// The products `e a b'` of a mixed chunk, as the `T`s.
-    pub(crate) ps: Aligned,
-    /// Each entry's first row, then times its error.
+    /// Each entry's first row, then times its error; in a mixed chunk not times its error.
     pub(crate) a: Aligned,
     /// Each entry's second row.
     pub(crate) b: Aligned,
-    /// `T b` and `T' a` of one entry.
+    /// The same for a mixed chunk by lanes: for each group a vector per concept.
+    pub(crate) a_lanes: Aligned,
+    pub(crate) b_lanes: Aligned,
+    /// The errors of a mixed chunk.
+    pub(crate) errors: Aligned,
+    /// The weights, and then `h`, of a mixed chunk by lanes.
+    pub(crate) by_lanes: Aligned,
+    /// `T b` and `T' a` of one entry, or of a group by lanes.
     pub(crate) c0: Aligned,
     pub(crate) c1: Aligned,
+    /// Which number of its first and which of its second row make up each number of a product `e a b'`.
+    pub(crate) picks: [Vec<i32>; 2],
 }
 
 impl Buffers {
@@ -82,11 +98,16 @@ impl Buffers {
             tt: Aligned::new(shape.q_pad4() * shape.p_pad),
             m: Aligned::new(matrix),
             ts: Aligned::new(mixed),
-            ps: Aligned::new(mixed),
             a: Aligned::new(CHUNK * shape.p_pad),
             b: Aligned::new(CHUNK * shape.q_pad),
-            c0: Aligned::new(shape.p_pad),
-            c1: Aligned::new(shape.q_pad),
+            a_lanes: Aligned::new(shape.mixed() * shape.p_pad),
+            b_lanes: Aligned::new(shape.mixed() * shape.q_pad),
+            errors: Aligned::new(shape.mixed()),
+            by_lanes: Aligned::default(),
+            c0: Aligned::new(shape.lanes * shape.p_pad),
+            c1: Aligned::new(shape.lanes * shape.q_pad),
+            picks: [|place: usize, q: usize| place / q, |place: usize, q: usize| place % q]
+                .map(|pick| (0..shape.slice()).map(|place| pick(place, shape.q) as i32).collect()),
         }
     }
 

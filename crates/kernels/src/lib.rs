@@ -39,8 +39,8 @@ pub const CHUNK: usize = 64;
 
 /// No mixed chunk has more entries.
 const MOST_MIXED: usize = 32;
-/// A quarter of the entries of a mixed chunk have at most this many numbers in their matrices `T`.
-const MIXED_NUMBERS: usize = 2048;
+/// The entries of a mixed chunk have at most this many numbers in their matrices `T`, unless there is but one per lane.
+const MIXED_NUMBERS: usize = 8192;
 
 /// The largest rank.
 pub const MAX_RANK: usize = 1 << 16;
@@ -190,9 +190,9 @@ impl Shape {
         (self.p * self.q).next_multiple_of(self.lanes)
     }
 
-    /// The most entries of a mixed chunk: as many as leave their matrices in the nearest caches.
+    /// The most entries of a mixed chunk: as many as leave their matrices in the nearest caches, and an entry per lane.
     pub(crate) fn mixed(&self) -> usize {
-        (MIXED_NUMBERS / self.slice()).clamp(1, MOST_MIXED / 4) * 4
+        (MIXED_NUMBERS / self.slice() / self.lanes).clamp(1, MOST_MIXED / self.lanes) * self.lanes
     }
 
     /// Rows come in fours, so that sums over them run in four independent chains.
@@ -297,8 +297,7 @@ impl Kernels {
         self.shape.mixed()
     }
 
-    /// Puts `T_k = sum_o w_k[o] G[o]` into `buffers` for each entry of a mixed chunk; `weights` has a row per entry, and
-    /// rows of zeros up to the next whole four.
+    /// Puts `T_k = sum_o w_k[o] G[o]` into `buffers` for each entry of a mixed chunk; `weights` has a row per entry.
     ///
     /// # Panics
     /// If `core` is not whole slices, `weights` are not as said, or `buffers` are another shape's.
@@ -308,8 +307,8 @@ impl Kernels {
         arch::combine_mixed(self.level, &self.shape, core, weights, buffers);
     }
 
-    /// Steps through the entries of a mixed chunk with the `T_k` in `buffers`; leaves `P_k = e a b'` there. Each entry's
-    /// prediction and the product of its rows' squared lengths, before its step, go to `predictions` and `squares`.
+    /// Steps through the entries of a mixed chunk with the `T_k` in `buffers`; leaves what `P_k = e a b'` needs there. Each
+    /// entry's prediction and the product of its rows' squared lengths, before its step, go to `predictions` and `squares`.
     ///
     /// # Panics
     /// If lengths or ranks do not match, an index lies outside its rows, or `buffers` are another shape's.
@@ -332,7 +331,7 @@ impl Kernels {
     }
 
     /// Puts `h_k[o] = <G[o], P_k>` into `h`, a row per entry, then steps the core:
-    /// `G[o] += rate sum_k w_k[o] P_k`, less its regulariser.
+    /// `G[o] += rate sum_k w_k[o] P_k`, less its regulariser. The `T_k` are used up.
     ///
     /// # Panics
     /// As for [`Kernels::combine_mixed`]; `h` is as long as `weights`.
@@ -342,7 +341,7 @@ impl Kernels {
         weights: &[f32],
         reg: f32,
         step: Step,
-        buffers: &Buffers,
+        buffers: &mut Buffers,
         h: &mut [f32],
     ) {
         buffers.check(&self.shape);
@@ -444,7 +443,7 @@ impl Kernels {
         let slices = core.len() / self.shape.slice();
         assert!(slices > 0 && core.len() == slices * self.shape.slice(), "whole slices of the core");
         let entries = weights.len() / slices;
-        assert!(weights.len() == entries * slices && entries.is_multiple_of(4), "whole fours of weights");
+        assert!(weights.len() == entries * slices, "whole rows of weights");
         assert!(entries <= self.mixed(), "{entries} entries in one mixed chunk");
     }
 

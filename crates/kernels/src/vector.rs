@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// No vector has more.
-const MOST_LANES: usize = 16;
+pub(crate) const MOST_LANES: usize = 16;
 
 /// A vector of [`Vector::LANES`] numbers.
 ///
@@ -118,6 +118,47 @@ pub unsafe trait Vector: Copy {
         // SAFETY: there is room for four numbers, and a vector has at least as many.
         unsafe {
             if Self::LANES == 4 { self.store(to.as_mut_ptr()) } else { self.store_part(to.as_mut_ptr(), 4) }
+        }
+    }
+
+    /// Whether [`Vector::pick`] is one instruction.
+    const PICKS: bool = false;
+
+    /// In each lane the number of the lane that `places` says.
+    ///
+    /// # Safety
+    /// `LANES` places below `LANES` must be readable; for the rest see [`Vector::splat`].
+    #[inline(always)]
+    unsafe fn pick(self, places: *const i32) -> Self {
+        let (mut lanes, mut picked) = ([0.0f32; MOST_LANES], [0.0f32; MOST_LANES]);
+        // SAFETY: no vector has more lanes than the arrays; the places are there.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for (lane, picked) in picked.iter_mut().enumerate().take(Self::LANES) {
+                *picked = lanes[*places.add(lane) as usize];
+            }
+            Self::load(picked.as_ptr())
+        }
+    }
+
+    /// Lane `c` of vector `r` and lane `r` of vector `c` change places, for the first `LANES` vectors.
+    ///
+    /// # Safety
+    /// See [`Vector::splat`].
+    #[inline(always)]
+    unsafe fn transpose(vectors: &mut [Self; MOST_LANES]) {
+        let mut rows = [[0.0f32; MOST_LANES]; MOST_LANES];
+        let mut columns = rows;
+        // SAFETY: no vector has more lanes than the arrays.
+        unsafe {
+            rows.iter_mut().zip(&*vectors).for_each(|(row, vector)| vector.store(row.as_mut_ptr()));
+            for (place, column) in columns.iter_mut().enumerate().take(Self::LANES) {
+                column.iter_mut().zip(&rows).for_each(|(number, row)| *number = row[place]);
+            }
+            vectors
+                .iter_mut()
+                .zip(&columns)
+                .for_each(|(vector, column)| *vector = Self::load(column.as_ptr()));
         }
     }
 

@@ -93,9 +93,9 @@ fn projections_and_their_transpose() {
                 let row = |entry: usize| &rows[indices[entry] as usize * rank..][..rank];
                 let mut out = vec![0.0; count];
                 normal.project(&w, &rows, &indices, &mut out);
-                for entry in 0..count {
+                for (entry, &out) in out.iter().enumerate() {
                     let terms = row(entry).iter().zip(&w).map(|(&a, &b)| f64::from(a) * f64::from(b));
-                    close(out[entry], terms.sum(), rank as f64, "projection");
+                    close(out, terms.sum(), rank as f64, "projection");
                 }
                 let mut sum = w.clone();
                 normal.collect(&rows, &indices, &weights, &mut sum);

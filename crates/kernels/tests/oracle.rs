@@ -52,6 +52,8 @@ struct Case {
     q: usize,
     outer: usize,
     entries: usize,
+    /// On each side: few, so that entries share them, or many, so that most do not.
+    rows: usize,
     step: Step,
     shared: bool,
 }
@@ -70,7 +72,7 @@ fn cases() -> Vec<Case> {
         for (variant, step) in steps(p + q).into_iter().enumerate() {
             let entries = [1, 2, 7, CHUNK][(number + variant) % 4];
             let outer = [1, 3, 12][number % 3];
-            cases.push(Case { p, q, outer, entries, step, shared: (number + variant / 2) % 2 == 1 });
+            cases.push(Case { p, q, outer, entries, rows: 9, step, shared: (number + variant / 2) % 2 == 1 });
         }
     }
     cases
@@ -111,15 +113,19 @@ struct Data {
     core: Vec<f32>,
 }
 
-/// Nine rows on each side; the first side's indices count from 5.
+/// The first side's indices count from 5.
 fn data(case: &Case, numbers: &mut Numbers) -> Data {
     Data {
-        rows_p: numbers.list(9 * case.p),
-        rows_q: numbers.list(9 * case.q),
-        index_p: (0..case.entries).map(|_| 5 + numbers.index(9)).collect(),
-        index_q: (0..case.entries).map(|_| numbers.index(9)).collect(),
-        reg_p: (0..14).map(|_| numbers.next().abs()).collect(),
-        reg_q: if case.outer == 3 { Vec::new() } else { (0..9).map(|_| numbers.next().abs()).collect() },
+        rows_p: numbers.list(case.rows * case.p),
+        rows_q: numbers.list(case.rows * case.q),
+        index_p: (0..case.entries).map(|_| 5 + numbers.index(case.rows)).collect(),
+        index_q: (0..case.entries).map(|_| numbers.index(case.rows)).collect(),
+        reg_p: (0..case.rows + 5).map(|_| numbers.next().abs()).collect(),
+        reg_q: if case.outer == 3 {
+            Vec::new()
+        } else {
+            (0..case.rows).map(|_| numbers.next().abs()).collect()
+        },
         values: numbers.list(case.entries),
         weights: numbers.list(case.outer),
         core: numbers.list(case.outer * case.p * case.q),
@@ -228,10 +234,13 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
 #[test]
 fn mixed_chunks_agree_with_the_oracle_on_every_level() {
     for level in Level::available() {
-        for (number, case) in cases().iter().enumerate() {
+        // Long rows of few entries can cancel to less than what rounding leaves of them.
+        let many_rows = cases().into_iter().filter(|case| case.p < 64);
+        let many_rows = many_rows.map(|case| Case { rows: 240, ..case });
+        for (number, case) in cases().into_iter().chain(many_rows).enumerate() {
             let (p, q, outer) = (case.p, case.q, case.outer);
             let kernels = Kernels::new(level, p, q);
-            let case = Case { entries: case.entries.min(kernels.mixed()), ..*case };
+            let case = Case { entries: case.entries.min(kernels.mixed()), ..case };
             let numbers = &mut Numbers(number as u64 + 1);
             let mut data = data(&case, numbers);
             let weights = numbers.list(case.entries * outer);
@@ -323,7 +332,7 @@ fn mixed_chunks_agree_with_the_oracle_on_every_level() {
                 assert!((sums.squared_error - squared).abs() <= 1e-4 * squared + 1e-4, "{label} error");
             }
             let mut got_h = vec![f32::NAN; padded.len()];
-            kernels.spread_mixed(&mut core, &padded, 0.3, case.step, &buffers, &mut got_h);
+            kernels.spread_mixed(&mut core, &padded, 0.3, case.step, &mut buffers, &mut got_h);
             close(&got, &predictions, &format!("{label} predictions"));
             close(&got_squares, &squares, &format!("{label} squares"));
             close(&data.rows_p, &a, &format!("{label} first rows"));
@@ -389,7 +398,7 @@ fn diagonal_kernel_agrees_with_the_oracle_on_every_level() {
         for rank in 1..=33 {
             for (variant, step) in steps(rank).into_iter().enumerate() {
                 let entries = [1, 5, 33, CHUNK][variant];
-                let case = Case { p: rank, q: rank, outer: 1, entries, step, shared: rank % 2 == 0 };
+                let case = Case { p: rank, q: rank, outer: 1, entries, rows: 9, step, shared: rank % 2 == 0 };
                 let mut data = data(&case, &mut Numbers(rank as u64));
                 let kernels = Kernels::new(level, rank, rank);
                 let mut d = data.core[..rank].to_vec();

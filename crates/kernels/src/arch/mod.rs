@@ -76,7 +76,7 @@ dispatch! {
     fn step_rows<R>(side: &mut Side<'_, R>, gradients: &[f32], rates: &[f32], times: f32, step: Step);
     fn combine_mixed(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
     fn bilinear_mixed<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers, predictions: &mut [f32], squares: &mut [f32]) -> Sums;
-    fn spread_mixed(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
+    fn spread_mixed(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &mut Buffers, h: &mut [f32]);
     fn predict_mixed(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &mut Buffers, predictions: &mut [f32]);
     fn fold(slices: &[f32], weights: &[f32], out: &mut [f32]);
     fn unfold(slice: &[f32], weights: &[f32], slices: &mut [f32]);

@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 use std::sync::atomic::AtomicU32;
 
-use crate::vector::Vector;
+use crate::vector::{MOST_LANES, Vector};
 
 /// Eight numbers.
 #[derive(Clone, Copy)]
@@ -157,6 +157,28 @@ unsafe impl Vector for Ymm {
             ))
         }
     }
+
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick(self, places: *const i32) -> Self {
+        // SAFETY: the caller has AVX2 and vouches for the places.
+        Ymm(unsafe { _mm256_permutevar8x32_ps(self.0, _mm256_loadu_si256(places.cast())) })
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(vectors: &mut [Self; MOST_LANES]) {
+        // SAFETY: the caller has AVX2.
+        unsafe {
+            // Within each half of the lanes four by four, then the halves.
+            let low = quarters8([vectors[0], vectors[1], vectors[2], vectors[3]]);
+            let high = quarters8([vectors[4], vectors[5], vectors[6], vectors[7]]);
+            for place in 0..4 {
+                vectors[place] = Ymm(_mm256_permute2f128_ps::<0x20>(low[place], high[place]));
+                vectors[place + 4] = Ymm(_mm256_permute2f128_ps::<0x31>(low[place], high[place]));
+            }
+        }
+    }
 }
 
 // SAFETY: each method is the instruction that the trait describes; masked loads and stores touch no memory in
@@ -275,6 +297,75 @@ unsafe impl Vector for Zmm {
             let high = halve16(four16(vectors, 8), four16(vectors, 12));
             Zmm(halve16(low, high))
         }
+    }
+
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    unsafe fn pick(self, places: *const i32) -> Self {
+        // SAFETY: the caller has AVX-512 and vouches for the places.
+        Zmm(unsafe { _mm512_permutexvar_ps(_mm512_loadu_si512(places.cast()), self.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn transpose(vectors: &mut [Self; MOST_LANES]) {
+        // SAFETY: the caller has AVX-512.
+        unsafe {
+            // Within each quarter of the lanes four by four, then the quarters.
+            let mut fours = [[_mm512_setzero_ps(); 4]; 4];
+            for (four, vectors) in fours.iter_mut().zip(vectors.as_chunks::<4>().0) {
+                *four = quarters16(*vectors);
+            }
+            let [a, b, c, d] = fours;
+            for place in 0..4 {
+                let low = _mm512_shuffle_f32x4::<0b10_00_10_00>(a[place], b[place]);
+                let low_odd = _mm512_shuffle_f32x4::<0b11_01_11_01>(a[place], b[place]);
+                let high = _mm512_shuffle_f32x4::<0b10_00_10_00>(c[place], d[place]);
+                let high_odd = _mm512_shuffle_f32x4::<0b11_01_11_01>(c[place], d[place]);
+                vectors[place] = Zmm(_mm512_shuffle_f32x4::<0b10_00_10_00>(low, high));
+                vectors[place + 4] = Zmm(_mm512_shuffle_f32x4::<0b10_00_10_00>(low_odd, high_odd));
+                vectors[place + 8] = Zmm(_mm512_shuffle_f32x4::<0b11_01_11_01>(low, high));
+                vectors[place + 12] = Zmm(_mm512_shuffle_f32x4::<0b11_01_11_01>(low_odd, high_odd));
+            }
+        }
+    }
+}
+
+/// In each half of the lanes four by four, rows as columns.
+///
+/// # Safety
+/// The machine must have AVX2.
+#[inline(always)]
+unsafe fn quarters8([a, b, c, d]: [Ymm; 4]) -> [__m256; 4] {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let (ab, cd) = (_mm256_unpacklo_ps(a.0, b.0), _mm256_unpacklo_ps(c.0, d.0));
+        let (ab_high, cd_high) = (_mm256_unpackhi_ps(a.0, b.0), _mm256_unpackhi_ps(c.0, d.0));
+        [
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab_high, cd_high),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab_high, cd_high),
+        ]
+    }
+}
+
+/// In each quarter of the lanes four by four, rows as columns.
+///
+/// # Safety
+/// The machine must have AVX-512.
+#[inline(always)]
+unsafe fn quarters16([a, b, c, d]: [Zmm; 4]) -> [__m512; 4] {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let (ab, cd) = (_mm512_unpacklo_ps(a.0, b.0), _mm512_unpacklo_ps(c.0, d.0));
+        let (ab_high, cd_high) = (_mm512_unpackhi_ps(a.0, b.0), _mm512_unpackhi_ps(c.0, d.0));
+        [
+            _mm512_shuffle_ps::<0b01_00_01_00>(ab, cd),
+            _mm512_shuffle_ps::<0b11_10_11_10>(ab, cd),
+            _mm512_shuffle_ps::<0b01_00_01_00>(ab_high, cd_high),
+            _mm512_shuffle_ps::<0b11_10_11_10>(ab_high, cd_high),
+        ]
     }
 }
 

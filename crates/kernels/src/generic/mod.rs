@@ -14,10 +14,10 @@ mod predict;
 mod shared;
 
 pub(crate) use diagonal::diagonal;
-pub(crate) use mixed::{bilinear_mixed, combine_mixed, spread_mixed};
+pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
 pub(crate) use normal::{Named, collect, design, fold, gram, project, unfold};
 pub(crate) use outer::{load_rows, step_rows};
-pub(crate) use predict::{predict, predict_mixed};
+pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, spread};
 
 use crate::rows::Rows;
@@ -57,13 +57,25 @@ unsafe fn stepped<V: Vector>(old: V, gradient: V, scale: V, reg: f32, step: Step
     // SAFETY: as the caller vouches.
     unsafe {
         let shrink = step.rate * reg;
+        shrunk(old, gradient, scale, V::splat(shrink), V::splat(1.0 - shrink), step)
+    }
+}
+
+/// The same with the regulariser as a vector: what it takes of absolute values, and the share of squares that it leaves.
+///
+/// # Safety
+/// The machine must have `V`'s instructions.
+#[inline(always)]
+unsafe fn shrunk<V: Vector>(old: V, gradient: V, scale: V, by: V, left: V, step: Step) -> V {
+    // SAFETY: as the caller vouches.
+    unsafe {
         let mut new = if step.l1 {
             // A soft threshold: a step that would cross zero stops there, so zeros stay zeros.
             let moved = gradient.mul_add(scale, old);
-            let (zero, by) = (V::splat(0.0), V::splat(shrink));
+            let zero = V::splat(0.0);
             zero.max(moved.sub(by)).sub(zero.max(zero.sub(moved).sub(by)))
         } else {
-            gradient.mul_add(scale, old.mul(V::splat(1.0 - shrink)))
+            gradient.mul_add(scale, old.mul(left))
         };
         if step.nonnegative {
             new = V::splat(0.0).max(new);

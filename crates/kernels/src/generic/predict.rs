@@ -1,4 +1,4 @@
-//! Predictions, for entries that share their `T` and for those that do not.
+//! Predictions of entries that share their `T`.
 
 use super::{look_ahead_at, start_of, weighted_rows};
 use crate::buffers::Buffers;
@@ -26,25 +26,9 @@ pub(crate) unsafe fn predict<V: Vector>(
             8 if one_vector => in_registers::<V, 8>(shape, p, q, buffers, predictions),
             12 if one_vector => in_registers::<V, 12>(shape, p, q, buffers, predictions),
             16 if one_vector => in_registers::<V, 16>(shape, p, q, buffers, predictions),
-            _ => by_parts::<V, false>(shape, p, q, buffers, predictions),
+            _ => by_parts::<V>(shape, p, q, buffers, predictions),
         }
     }
-}
-
-/// `a' T b` of each entry, each with its own `T`.
-///
-/// # Safety
-/// As for [`predict`]; `T` must have been made for as many entries.
-#[inline(always)]
-pub(crate) unsafe fn predict_mixed<V: Vector>(
-    shape: &Shape,
-    p: &Side<'_, &[f32]>,
-    q: &Side<'_, &[f32]>,
-    buffers: &mut Buffers,
-    predictions: &mut [f32],
-) {
-    // SAFETY: as the caller vouches.
-    unsafe { by_parts::<V, true>(shape, p, q, buffers, predictions) }
 }
 
 /// Entries that share a `T` which, with rows of one vector, stays in registers.
@@ -93,12 +77,12 @@ unsafe fn in_registers<V: Vector, const N: usize>(
     }
 }
 
-/// Entries of any ranks, which share a `T` or have one each.
+/// Entries of any ranks.
 ///
 /// # Safety
-/// As for [`predict`] and [`predict_mixed`].
+/// As for [`predict`].
 #[inline(always)]
-unsafe fn by_parts<V: Vector, const MIXED: bool>(
+unsafe fn by_parts<V: Vector>(
     shape: &Shape,
     p: &Side<'_, &[f32]>,
     q: &Side<'_, &[f32]>,
@@ -108,14 +92,13 @@ unsafe fn by_parts<V: Vector, const MIXED: bool>(
     // SAFETY: `start_of` keeps rows inside their slices; all else has the padded length and moves by whole vectors.
     unsafe {
         let (a, b) = (buffers.a.as_mut_slice().as_mut_ptr(), buffers.b.as_mut_slice().as_mut_ptr());
-        let t = if MIXED { buffers.ts.as_slice().as_ptr() } else { buffers.t.as_slice().as_ptr() };
+        let t = buffers.t.as_slice().as_ptr();
         for (entry, prediction) in predictions.iter_mut().enumerate() {
             look_ahead_at(p, p.rows.as_ptr(), entry);
             look_ahead_at(q, q.rows.as_ptr(), entry);
             let (start_p, start_q) = (start_of(p, p.rows.len(), entry), start_of(q, q.rows.len(), entry));
             copy::<V>(p.rows.as_ptr().add(start_p), shape.p, a);
             copy::<V>(q.rows.as_ptr().add(start_q), shape.q, b);
-            let t = if MIXED { t.add(entry * shape.slice()) } else { t };
             let mut dot = V::splat(0.0);
             for at in (0..shape.q_pad).step_by(V::LANES) {
                 let sum = weighted_rows::<V>(a, shape.p_pad4(), t.add(at), shape.q);

@@ -172,9 +172,7 @@ impl Contraction {
         };
         match self.kind {
             CoreKind::Full if set.is_mixed(chunk) => {
-                let fours = slots.len().next_multiple_of(4) * all;
-                weights[slots.len() * all..fours].fill(0.0);
-                self.kernels.combine_mixed(core, &weights[..fours], buffers);
+                self.kernels.combine_mixed(core, &weights[..slots.len() * all], buffers);
                 self.kernels.predict_mixed(&side(0), &side(1), buffers, predictions);
             }
             CoreKind::Full => {

@@ -270,7 +270,7 @@ fn sort_mixed(contraction: &Contraction, modes: &[&mut [u32]], mixed: &mut [u32]
 }
 
 /// A stable sort of entries by their row, less its last `bits` bits.
-fn sort_by_row(entries: &mut [u32], rows: &[u32], bits: u32) {
+pub(crate) fn sort_by_row(entries: &mut [u32], rows: &[u32], bits: u32) {
     let key = |entry: u32| rows[entry as usize] >> bits;
     let (least, most) = entries
         .iter()

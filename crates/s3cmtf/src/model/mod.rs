@@ -11,7 +11,7 @@ mod predict;
 pub use self::core::Core;
 pub(crate) use chunks::Chunks;
 pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
-pub(crate) use grouping::Order;
+pub(crate) use grouping::{Order, sort_by_row};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 
