@@ -2,7 +2,7 @@
 """Fails where the code turns an arrow of the architecture back. CONTRIBUTING.md has the map.
 
 1. Crates depend on each other only along kernels <- s3cmtf <- command.
-2. Modules of the library use only modules below them: problem < model < training < files.
+2. Modules of the library use only modules below them: problem < model < training < files, tune.
 3. `unsafe` occurs in the kernels alone.
 4. Nothing is left undone: no todo!(), no unimplemented!(), no ignored test.
 """
@@ -26,6 +26,7 @@ CRATES = {
 # What each module of the library may use. `params` and `error` are for everybody.
 LAYERS = ["problem", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
+MODULES |= {"tune": {"problem", "model", "training"}}
 MODULES |= {"world": {"problem"}, "synthetic": {"problem"}, "params": {"problem"}, "error": set()}
 EVERYBODYS = {"params", "error"}
 

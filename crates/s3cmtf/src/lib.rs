@@ -2,7 +2,7 @@
 //!
 //! A [`Problem`] is a sparse tensor and the matrices coupled to its modes. [`Training`] turns it into a [`Run`]:
 //! a [`Model`] (a core and a factor per mode and per matrix) and the record of how it came about. Data goes one
-//! way: files, problem, training, model, files.
+//! way: files, problem, training, model, files. [`Tuning`] searches for the settings of a training.
 
 mod error;
 pub mod files;
@@ -11,13 +11,17 @@ mod params;
 mod problem;
 pub mod synthetic;
 mod training;
+mod tune;
 pub mod world;
 
 pub use error::Error;
 pub use model::{Core, CoupledFactor, Errors, Factor, Model};
-pub use params::{CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start};
+pub use params::{
+    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start,
+};
 pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
 pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};
+pub use tune::{End, Event, Skip, Trial, Tuned, Tuning, Why};
 
 /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.
 pub fn instructions() -> &'static str {

@@ -31,6 +31,59 @@ impl CoreKind {
     }
 }
 
+/// How a model is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Models are drawn from all those that explain the data, and averaged. Nothing needs tuning.
+    Bayes,
+    /// The paper's: stochastic gradient descent to one model of least error.
+    Sgd,
+}
+
+impl Algorithm {
+    /// The algorithm's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Bayes => "bayes",
+            Algorithm::Sgd => "sgd",
+        }
+    }
+}
+
+/// A part of [`Algorithm::Bayes`] that can be left out, to see what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Rows differ in how predictable they are.
+    Shares,
+    /// Concepts differ in how much they matter.
+    Relevance,
+    /// Offsets, pairs and higher interactions of modes differ in how much they matter.
+    Sets,
+    /// What is averaged of a row is the distribution that it was drawn from, not the row.
+    Distributions,
+    /// There is an average at all, and not the last draw alone.
+    Average,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Part; 5] =
+        [Part::Shares, Part::Relevance, Part::Sets, Part::Distributions, Part::Average];
+
+    /// The part's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Shares => "shares",
+            Part::Relevance => "relevance",
+            Part::Sets => "sets",
+            Part::Distributions => "distributions",
+            Part::Average => "average",
+        }
+    }
+}
+
 /// How gradients of tensor entries are computed; all methods compute the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -121,33 +174,41 @@ pub struct Params {
     pub ranks: Vec<usize>,
     /// Full or diagonal core. Default full.
     pub core: CoreKind,
-    /// How gradients are computed. Default fast.
+    /// How the model is found. Default bayes; paper: sgd.
+    #[serde(default = "sgd")]
+    pub algorithm: Algorithm,
+    /// bayes: parts that are left out. Default none.
+    #[serde(default)]
+    pub without: Vec<Part>,
+    /// sgd: how gradients are computed. Default fast.
     pub method: Method,
-    /// How threads share the factors. Default blocks.
+    /// sgd: how threads share the factors. Default blocks.
     pub scheme: Scheme,
-    /// Whether the same seed must give bitwise the same model for any number of threads. Default no.
+    /// sgd: whether the same seed must give bitwise the same model for any number of threads. Default no; bayes always
+    /// does.
     pub deterministic: bool,
-    /// Where the factors start. Default mean; paper: random.
+    /// sgd: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// The most passes over the data. Default 50. 1 or more.
+    /// The most passes over the data. Default 100; sgd and paper: 50. 1 or more.
     pub epochs: usize,
-    /// The first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
+    /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
     pub rate: Option<f32>,
-    /// The decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
+    /// sgd: the decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
     pub decay: f32,
-    /// The weight of the regulariser. Default 5; paper: 0.1. 0 or more.
+    /// sgd: the weight of the regulariser. Default 5; paper: 0.1. 0 or more.
     pub lambda_reg: f32,
-    /// The weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
+    /// sgd: the weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
     pub lambda_couple: f32,
-    /// L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
+    /// sgd: L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
     pub l1: bool,
-    /// Whether factors and core stay at or above zero. Default no.
+    /// sgd: whether factors and core stay at or above zero. Default no.
     pub nonnegative: bool,
     /// Whether the factors are made orthogonal at the end. Default no.
     pub orthogonal: bool,
-    /// Stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
+    /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
     pub tolerance: f64,
-    /// Stop after this many epochs without a better held-out RMSE, and keep the best. Default none. 1 or more.
+    /// Stop after this many epochs without a better RMSE on held-out entries, then train on all entries for as many epochs
+    /// as were best. Default none. 1 or more.
     pub patience: Option<usize>,
     /// Threads; 0 is all cores. Default 0.
     pub threads: usize,
@@ -163,11 +224,13 @@ impl Default for Params {
         Params {
             ranks: vec![10],
             core: CoreKind::Full,
+            algorithm: Algorithm::Bayes,
+            without: Vec::new(),
             method: Method::Fast,
             scheme: Scheme::Blocks,
             deterministic: false,
             start: Start::Mean,
-            epochs: 50,
+            epochs: 100,
             rate: None,
             decay: 0.1,
             lambda_reg: 5.0,
@@ -185,7 +248,13 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The paper's settings: lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random start.
+    /// Settings of stochastic gradient descent that fit most data.
+    pub fn sgd() -> Self {
+        Params { algorithm: Algorithm::Sgd, epochs: 50, ..Params::default() }
+    }
+
+    /// The paper's settings: stochastic gradient descent with lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random
+    /// start.
     pub fn paper() -> Self {
         Params {
             rate: Some(0.001),
@@ -193,7 +262,7 @@ impl Params {
             lambda_reg: 0.1,
             lambda_couple: 10.0,
             start: Start::Random,
-            ..Params::default()
+            ..Params::sgd()
         }
     }
 
@@ -262,6 +331,9 @@ impl Params {
         if self.patience == Some(0) {
             return Err(Error::param("patience", "1 or more", 0));
         }
+        if self.algorithm == Algorithm::Bayes {
+            self.check_bayes(&ranks)?;
+        }
         if self.nonnegative && self.orthogonal {
             return Err(Error::param(
                 "orthogonal",
@@ -284,4 +356,26 @@ impl Params {
         }
         Ok(())
     }
+    /// What only stochastic gradient descent can do is not asked of the other algorithm.
+    fn check_bayes(&self, ranks: &[usize]) -> Result<(), Error> {
+        let only_sgd = [
+            (self.nonnegative, "the factors are non-negative"),
+            (self.l1, "the regulariser is of absolute values"),
+            (self.core == CoreKind::Diagonal, "the core is diagonal"),
+            (self.rate.is_some(), "there is a rate"),
+            (self.tolerance > 0.0, "there is a tolerance"),
+            (self.method != Method::Fast, "there is a method of computing gradients"),
+            // One concept is the constant that all models of bayes have; nothing would be left.
+            (ranks.contains(&1), "a rank is 1"),
+        ];
+        match only_sgd.iter().find(|(asked, _)| *asked) {
+            Some((_, when)) => Err(Error::param("algorithm", format!("sgd when {when}"), "bayes")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What runs of older versions were.
+fn sgd() -> Algorithm {
+    Algorithm::Sgd
 }

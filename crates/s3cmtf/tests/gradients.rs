@@ -36,7 +36,7 @@ fn case(ranks: &[usize], diagonal: bool, l1: bool, coupled: bool, seed: u64) -> 
         builder = builder.couple(Coupled::new(last, Kind::Graph, edges).unwrap().weighted(2.0));
     }
     let problem = builder.build().unwrap();
-    let params = Params { lambda_reg: 0.3, lambda_couple: 1.2, l1, ..Params::default() };
+    let params = Params { lambda_reg: 0.3, lambda_couple: 1.2, l1, ..Params::sgd() };
     let model = common::model(&mut numbers, &problem, ranks, diagonal, 1.2);
     Case { problem, model, params }
 }

@@ -5,6 +5,7 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::odd::odd_data;
 use common::planted::{Planted, planted};
 use s3cmtf::synthetic::Shape;
 use s3cmtf::world::{WorldParams, generate};
@@ -21,14 +22,7 @@ fn dense_enough() -> Planted {
 }
 
 fn weak(ranks: &[usize]) -> Params {
-    Params {
-        ranks: ranks.to_vec(),
-        lambda_reg: 0.02,
-        epochs: 200,
-        decay: 0.02,
-        threads: 2,
-        ..Params::default()
-    }
+    Params { ranks: ranks.to_vec(), lambda_reg: 0.02, epochs: 200, decay: 0.02, threads: 2, ..Params::sgd() }
 }
 
 #[test]
@@ -89,8 +83,7 @@ fn coupled_matrices_help_where_the_tensor_is_thin() {
     let test = Entries::new(vec![pick(0), pick(1), pick(2)], values).unwrap();
     assert!(test.len() > 100);
     let rmse = |problem: Problem| {
-        let params =
-            Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, decay: 0.02, ..Params::default() };
+        let params = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, decay: 0.02, ..Params::sgd() };
         Training::new(problem, params).run(|_| {}).unwrap().model.evaluate(&test, false).unwrap().rmse
     };
     let (with, without) = (rmse(coupled), rmse(plain));
@@ -109,7 +102,7 @@ fn a_deterministic_run_is_bitwise_the_same_for_any_number_of_threads() {
             method,
             deterministic: true,
             epochs: 4,
-            ..Params::default()
+            ..Params::sgd()
         };
         Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
     };
@@ -129,7 +122,7 @@ fn threads_and_schemes_reach_the_same_error() {
         let training = Training::new(world.problem().unwrap(), params).test(world.test.clone());
         training.run(|_| {}).unwrap().record.summary.test_rmse.unwrap()
     };
-    let base = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, ..Params::default() };
+    let base = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, ..Params::sgd() };
     let one = rmse(Params { threads: 1, ..base.clone() });
     for threads in [2, 4] {
         for (scheme, deterministic) in
@@ -151,8 +144,7 @@ fn all_instructions_reach_the_same_error() {
     assert_eq!(all.last().unwrap().name(), s3cmtf::instructions());
     let mut reached = Vec::new();
     for instructions in all {
-        let params =
-            Params { ranks: vec![6], instructions: Some(instructions), threads: 1, ..Params::default() };
+        let params = Params { ranks: vec![6], instructions: Some(instructions), threads: 1, ..Params::sgd() };
         let record = Training::new(problem.clone(), params).holdout(0.1).run(|_| {}).unwrap().record;
         assert_eq!(record.instructions, instructions.name());
         reached.push(record.summary.test_rmse.unwrap());
@@ -171,7 +163,7 @@ fn orthogonal_factors_keep_every_prediction() {
     });
     for core in [CoreKind::Full, CoreKind::Diagonal] {
         // A rank above the six months, too.
-        let params = Params { ranks: vec![8], core, epochs: 5, deterministic: true, ..Params::default() };
+        let params = Params { ranks: vec![8], core, epochs: 5, deterministic: true, ..Params::sgd() };
         let fit = |orthogonal: bool| {
             let params = Params { orthogonal, ..params.clone() };
             Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
@@ -220,7 +212,7 @@ fn a_nonnegative_model_has_no_negative_number_and_columns_of_length_one() {
         (Scheme::LockFree, CoreKind::Full),
         (Scheme::Blocks, CoreKind::Diagonal),
     ] {
-        let params = Params { ranks: vec![6], nonnegative: true, scheme, core, ..Params::default() };
+        let params = Params { ranks: vec![6], nonnegative: true, scheme, core, ..Params::sgd() };
         let run =
             Training::new(world.problem().unwrap(), params).test(world.test.clone()).run(|_| {}).unwrap();
         let nonnegative = |values: &[f32]| values.iter().all(|&value| value >= 0.0);
@@ -249,8 +241,7 @@ fn a_nonnegative_model_has_no_negative_number_and_columns_of_length_one() {
 fn l1_makes_exact_zeros_and_l2_none() {
     let planted = dense_enough();
     let zeros = |l1: bool| {
-        let run =
-            fit(&planted, Params { ranks: vec![6], l1, lambda_reg: 20.0, epochs: 40, ..Params::default() });
+        let run = fit(&planted, Params { ranks: vec![6], l1, lambda_reg: 20.0, epochs: 40, ..Params::sgd() });
         let values = run.model.factors().iter().flat_map(|factor| factor.values().to_vec());
         values.filter(|&value| value == 0.0).count()
     };
@@ -262,7 +253,7 @@ fn l1_makes_exact_zeros_and_l2_none() {
 fn a_run_says_why_it_stopped() {
     let planted = dense_enough();
     let stop = |params: Params| fit(&planted, params).record.summary;
-    let base = Params { ranks: vec![3], ..Params::default() };
+    let base = Params { ranks: vec![3], ..Params::sgd() };
     let summary = stop(Params { epochs: 3, ..base.clone() });
     assert_eq!((summary.stop, summary.epochs, summary.best_epoch), (Stop::Epochs, 3, 3));
     let summary = stop(Params { tolerance: 0.01, epochs: 500, ..base.clone() });
@@ -279,35 +270,40 @@ fn patience_keeps_the_best_model() {
         decay: 0.0,
         epochs: 500,
         patience: Some(4),
-        ..Params::default()
+        deterministic: true,
+        ..Params::sgd()
     };
-    let run = fit(&planted, params.clone());
+    let problem = || Problem::builder(planted.train.clone()).build().unwrap();
+    // First it watches a tenth of the entries, whatever the test set says.
+    let run = Training::new(problem(), params.clone()).test(planted.test.clone()).run(|_| {}).unwrap();
     let summary = &run.record.summary;
     assert_eq!(summary.stop, Stop::Patience);
-    assert_eq!(summary.epochs, summary.best_epoch + 4);
-    let best = run.record.history.iter().map(|epoch| epoch.test_rmse.unwrap()).fold(f64::INFINITY, f64::min);
-    assert_eq!(summary.test_rmse, Some(best));
-    assert!((run.model.evaluate(&planted.test, false).unwrap().rmse - best).abs() < 1e-6);
-
-    // With a holdout, that is what is watched, and the test set is only reported.
-    let problem = Problem::builder(planted.train.clone()).build().unwrap();
-    let run = Training::new(problem, params).holdout(0.2).test(planted.test.clone()).run(|_| {}).unwrap();
-    assert_eq!(run.record.summary.stop, Stop::Patience);
-    assert_eq!(run.record.data.entries, 1_200);
+    let (rest, held) = problem().hold_out(0.1, params.seed).unwrap();
+    let alone = Params { patience: None, epochs: summary.best_epoch + 4, ..params.clone() };
+    let watched = Training::new(rest, alone).test(held).run(|_| {}).unwrap().record.history;
+    let best = watched.iter().min_by(|a, b| a.test_rmse.partial_cmp(&b.test_rmse).unwrap()).unwrap();
+    assert_eq!(best.epoch, summary.best_epoch);
+    // Then all entries are trained on for as many epochs.
+    let whole = Params { patience: None, epochs: summary.best_epoch, ..params.clone() };
+    let whole = Training::new(problem(), whole).test(planted.test.clone()).run(|_| {}).unwrap();
+    assert_eq!(run.model, whole.model);
+    assert_eq!(summary.test_rmse, whole.record.summary.test_rmse);
+    assert_eq!(run.record.data.entries, 1_500);
     assert_eq!(run.record.data.test_entries, planted.test.len());
+    // Without a test set, the RMSE that was best on the watched entries is told.
+    let run = Training::new(problem(), params).run(|_| {}).unwrap();
+    assert_eq!(run.record.summary.test_rmse, best.test_rmse);
 }
 
 #[test]
 fn a_rate_far_too_large_is_halved_until_the_run_goes_on() {
     let planted = dense_enough();
     for method in [Method::Fast, Method::Opt] {
-        let run = fit(
-            &planted,
-            Params { ranks: vec![3], rate: Some(1000.0), method, epochs: 8, ..Params::default() },
-        );
+        let run =
+            fit(&planted, Params { ranks: vec![3], rate: Some(1000.0), method, epochs: 8, ..Params::sgd() });
         let summary = &run.record.summary;
         assert_eq!((summary.stop, summary.epochs), (Stop::Epochs, 8));
-        assert!(run.record.history[0].rate < 1000.0);
+        assert!(run.record.history[0].rate.unwrap() < 1000.0);
         assert!(summary.train_rmse.is_finite() && summary.train_rmse < 3.5, "RMSE {}", summary.train_rmse);
     }
 }
@@ -317,7 +313,7 @@ fn an_interrupted_run_keeps_the_model_so_far() {
     let planted = dense_enough();
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
     let flag = AtomicBool::new(false);
-    let params = Params { ranks: vec![3], epochs: usize::MAX, ..Params::default() };
+    let params = Params { ranks: vec![3], epochs: usize::MAX, ..Params::sgd() };
     let run = Training::new(problem, params)
         .interrupt(&flag)
         .run(|epoch| flag.store(epoch.epoch == 5, Ordering::Relaxed))
@@ -352,7 +348,7 @@ fn a_warm_start_goes_on_where_the_model_was_also_with_new_ids() {
 fn a_nonnegative_run_stays_so_from_any_start_and_in_any_scheme() {
     let world =
         generate(&WorldParams { users: 400, businesses: 200, ratings: 20_000, ..WorldParams::default() });
-    let base = Params { ranks: vec![6], epochs: 6, threads: 4, ..Params::default() };
+    let base = Params { ranks: vec![6], epochs: 6, threads: 4, ..Params::sgd() };
     let signed = Training::new(world.problem().unwrap(), base.clone()).run(|_| {}).unwrap().model;
     for scheme in [Scheme::Blocks, Scheme::LockFree] {
         let params = Params { nonnegative: true, scheme, rate: Some(0.03), ..base.clone() };
@@ -370,7 +366,7 @@ fn many_modes_cost_no_more_than_their_entries() {
         let mut numbers = common::Numbers(order as u64);
         let entries = common::entries(&mut numbers, &vec![300; order], 1000);
         let problem = Problem::builder(entries).build().unwrap();
-        let params = Params { ranks: vec![1], epochs: 2, threads: 4, ..Params::default() };
+        let params = Params { ranks: vec![1], epochs: 2, threads: 4, ..Params::sgd() };
         let run = Training::new(problem, params).run(|_| {}).unwrap();
         assert!(run.record.summary.train_rmse.is_finite());
     }
@@ -380,8 +376,8 @@ fn many_modes_cost_no_more_than_their_entries() {
 fn an_epoch_that_makes_matters_worse_is_taken_back() {
     let planted = dense_enough();
     for params in [
-        Params { nonnegative: true, rate: Some(5.0), ..Params::default() },
-        Params { l1: true, rate: Some(5.0), ..Params::default() },
+        Params { nonnegative: true, rate: Some(5.0), ..Params::sgd() },
+        Params { l1: true, rate: Some(5.0), ..Params::sgd() },
     ] {
         let run = fit(&planted, Params { ranks: vec![4], epochs: 8, ..params });
         assert!(run.record.halvings > 0);
@@ -389,35 +385,15 @@ fn an_epoch_that_makes_matters_worse_is_taken_back() {
         assert!(run.record.summary.train_rmse < 1.0, "RMSE {}", run.record.summary.train_rmse);
     }
     // A strong regulariser may make the RMSE grow: that is what it asks for.
-    let run =
-        fit(&planted, Params { ranks: vec![4], lambda_reg: 1e4, rate: Some(1e-3), ..Params::default() });
+    let run = fit(&planted, Params { ranks: vec![4], lambda_reg: 1e4, rate: Some(1e-3), ..Params::sgd() });
     assert_eq!(run.record.halvings, 0);
     assert!(run.record.summary.train_rmse > 1.5);
 }
 
 #[test]
 fn odd_data_neither_diverges_nor_panics() {
-    let mut sets: Vec<(&str, Entries)> = Vec::new();
-    let grid = |value: &dyn Fn(u32) -> f32| {
-        let ids: Vec<u32> = (0..600).collect();
-        let indices = vec![
-            ids.iter().map(|id| id % 30).collect(),
-            ids.iter().map(|id| id * 7 % 20).collect(),
-            ids.iter().map(|id| id / 120).collect(),
-        ];
-        Entries::new(indices, ids.iter().map(|&id| value(id)).collect()).unwrap()
-    };
-    sets.push(("constant", grid(&|_| 4.0)));
-    sets.push(("all zero", grid(&|_| 0.0)));
-    sets.push(("centred", grid(&|id| (id as f32 * 0.7).sin())));
-    sets.push(("negative", grid(&|id| -50.0 + (id as f32 * 0.7).sin())));
-    sets.push(("one to a hundred", grid(&|id| 1.0 + (id * 37 % 100) as f32)));
-    sets.push(("heavy-tailed counts", grid(&|id| if id % 97 == 0 { 50_000.0 } else { (id % 4) as f32 })));
-    sets.push(("tiny", grid(&|id| 1e-20 * (id % 5) as f32)));
-    sets.push(("huge", grid(&|id| 1e15 * (id % 5) as f32)));
-    sets.push(("one entry", Entries::new(vec![vec![3], vec![0], vec![7]], vec![2.5]).unwrap()));
-    for (name, entries) in sets {
-        for params in [Params::default(), Params::paper()] {
+    for (name, entries) in odd_data() {
+        for params in [Params::sgd(), Params::paper()] {
             for (core, nonnegative) in
                 [(CoreKind::Full, false), (CoreKind::Diagonal, false), (CoreKind::Full, true)]
             {

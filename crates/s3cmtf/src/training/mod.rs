@@ -1,36 +1,23 @@
 //! From a problem and settings to a model: the one loop.
 
-mod blocks;
-mod cells;
-mod engine;
-mod epoch;
-mod graph;
-mod lanes;
-mod lock_free;
-mod merit;
-mod method;
-mod objective;
-mod placement;
-mod rate;
+mod bayes;
+mod gram;
 mod run;
+mod sgd;
 mod sparse;
-mod start;
-mod team;
-mod watch;
-mod zeros;
 
-pub use objective::{Gradient, gradient, objective};
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
+pub use sgd::{Gradient, gradient, objective};
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use crate::Error;
 use crate::model::{Model, locate};
-use crate::params::Params;
+use crate::params::{Algorithm, Params};
 use crate::problem::{Entries, Problem};
-use engine::Engine;
-use watch::{Verdict, Watch};
+
+/// The share of entries that patience watches, unless another is given.
+const HOLDOUT: f64 = 0.1;
 
 /// A run to be: a problem, settings, and what else it may be given.
 pub struct Training<'a> {
@@ -48,16 +35,16 @@ impl<'a> Training<'a> {
         Training { problem, params, test: None, holdout: None, warm_start: None, interrupt: None }
     }
 
-    /// Entries, by ids, on which each epoch's model is evaluated. Unless there is also a holdout, patience
-    /// watches them.
+    /// Entries, by ids, on which each epoch's model is evaluated; nothing is chosen by them.
     #[must_use]
     pub fn test(mut self, entries: Entries) -> Self {
         self.test = Some(entries);
         self
     }
 
-    /// Holds out a random fraction of the tensor's entries. Patience watches them; they are also what
-    /// `test_rmse` reports, unless there is a test set.
+    /// Holds out a random fraction of the tensor's entries. They are what `test_rmse` reports, unless there is a test set.
+    /// With patience, which watches them and holds out a tenth unless told otherwise, the final model is trained on all
+    /// entries.
     #[must_use]
     pub fn holdout(mut self, fraction: f64) -> Self {
         self.holdout = Some(fraction);
@@ -94,13 +81,6 @@ impl<'a> Training<'a> {
 
     fn check(&self) -> Result<(), Error> {
         self.params.check(&self.problem)?;
-        if self.params.patience.is_some() && self.test.is_none() && self.holdout.is_none() {
-            return Err(Error::param(
-                "patience",
-                "given with a test set or a holdout to watch",
-                "given alone",
-            ));
-        }
         if let Some(model) = &self.warm_start {
             let order = self.problem.order();
             if model.modes().len() != order {
@@ -137,77 +117,57 @@ impl<'a> Training<'a> {
         if test.as_ref().is_some_and(Entries::is_empty) {
             return Err(Error::Problem("the test set has no entry".into()));
         }
-        let (problem, held_out) = match holdout {
-            None => (problem, None),
-            Some(fraction) => {
-                problem.hold_out(fraction, params.seed).map(|(rest, held)| (rest, Some(held)))?
+        let holdout = holdout.or(params.patience.map(|_| HOLDOUT));
+        let mut fit = |problem: Problem, params: &Params, sets: Sets| -> Result<Fitted, Error> {
+            let warm = warm_start.as_ref();
+            match params.algorithm {
+                Algorithm::Bayes => bayes::fit(problem, params, warm, sets, interrupt, &mut observe),
+                Algorithm::Sgd => Ok(sgd::fit(problem, params, warm, sets, interrupt, &mut observe)),
             }
         };
-        let data = DataRecord {
+        let mut data = DataRecord {
             entries: problem.entries().len(),
-            test_entries: test.as_ref().or(held_out.as_ref()).map_or(0, Entries::len),
+            test_entries: test.as_ref().map_or(0, Entries::len),
             mean: problem.entries().mean(),
             fingerprint: problem.fingerprint(),
         };
-        let start = start::start(&problem, &params, warm_start.as_ref());
-        let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
-        let mut engine = Engine::new(problem, &params, start);
-        let (reported, watched) = match (test, held_out) {
-            (None, held_out) => (held_out, None),
-            both => both,
-        };
-        let reported = reported.map(|entries| engine.arrange(entries));
-        let watched = watched.map(|entries| engine.arrange(entries));
-
-        let mut watch = Watch::new(&params, &mut engine);
-        let mut history: Vec<Epoch> = Vec::new();
-        let mut seconds = 0.0;
-        let stop = loop {
-            let epoch = history.len() + 1;
-            let rate = watch.rate_scale() * first_rate / (1.0 + f64::from(params.decay) * (epoch - 1) as f64);
-            let clock = Instant::now();
-            let finished = engine.epoch(epoch, rate as f32, interrupt);
-            let spent = clock.elapsed().as_secs_f64();
-            seconds += spent;
-            engine.update_averages();
-            if !finished && engine.state().is_finite() {
-                // A part of an epoch is no epoch, but what it learnt is kept.
-                break Stop::Interrupted;
-            }
-            let train_rmse = engine.train_rmse();
-            let clock = Instant::now();
-            let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
-            let evaluation_seconds = test_rmse.map_or(0.0, |_| clock.elapsed().as_secs_f64());
-            let watched_rmse = watched.as_ref().map(|set| engine.rmse(set)).or(test_rmse);
-            match watch.judge(&mut engine, epoch, train_rmse, watched_rmse) {
-                Verdict::Diverged => continue,
-                Verdict::GiveUp => break Stop::Diverged,
-                Verdict::Good(stop) => {
-                    let entries_per_second = engine.entries() as f64 / spent.max(1e-9);
-                    history.push(Epoch {
-                        epoch,
-                        seconds,
-                        entries_per_second,
-                        train_rmse,
-                        test_rmse,
-                        evaluation_seconds,
-                        rate,
-                    });
-                    observe(&history[epoch - 1]);
-                    if interrupt.load(Ordering::Relaxed) {
-                        break Stop::Interrupted;
+        let fitted = match holdout {
+            None => fit(problem, &params, Sets { reported: test, watched: None })?,
+            Some(fraction) => {
+                let whole = params.patience.map(|_| problem.clone());
+                let (rest, held) = problem.hold_out(fraction, params.seed)?;
+                if test.is_none() {
+                    data.test_entries = held.len();
+                }
+                let sets = match test.clone() {
+                    None => Sets { reported: Some(held), watched: None },
+                    test => Sets { reported: test, watched: Some(held) },
+                };
+                match whole {
+                    None => {
+                        data.entries = rest.entries().len();
+                        data.mean = rest.entries().mean();
+                        data.fingerprint = rest.fingerprint();
+                        fit(rest, &params, sets)?
                     }
-                    if let Some(stop) = stop {
-                        break stop;
+                    Some(whole) => {
+                        let first = fit(rest, &params, sets)?;
+                        if interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
+                            first
+                        } else {
+                            let final_params =
+                                Params { epochs: first.best_epoch, patience: None, ..params.clone() };
+                            let sets = Sets { reported: test, watched: None };
+                            let mut last = fit(whole, &final_params, sets)?;
+                            last.after(&first);
+                            last
+                        }
                     }
                 }
             }
         };
-        let halvings = watch.halvings();
-        let best_epoch = watch.keep_best(&mut engine);
-        let train_rmse = engine.train_rmse();
-        let test_rmse = reported.as_ref().map(|set| engine.rmse(set));
-        let mut model = engine.model();
+        let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, seconds, halvings } =
+            fitted;
         if params.nonnegative {
             model.normalize_columns();
         }
@@ -226,5 +186,38 @@ impl<'a> Training<'a> {
             history,
         };
         Ok(Run { model, record })
+    }
+}
+
+/// Entries, by the problem's rows, to evaluate models on.
+#[derive(Default)]
+struct Sets {
+    /// Those that are told of.
+    reported: Option<Entries>,
+    /// Those that patience watches, if others.
+    watched: Option<Entries>,
+}
+
+/// What an algorithm comes to.
+struct Fitted {
+    model: Model,
+    stop: Stop,
+    history: Vec<Epoch>,
+    best_epoch: usize,
+    train_rmse: f64,
+    test_rmse: Option<f64>,
+    seconds: f64,
+    halvings: u32,
+}
+
+impl Fitted {
+    /// Takes over what a run on a part of the entries found out for this one on all of them. Entries that were held out
+    /// then are not held out now, so that their RMSE is that of then.
+    fn after(&mut self, first: &Fitted) {
+        self.seconds += first.seconds;
+        if self.stop == Stop::Epochs {
+            self.stop = first.stop;
+        }
+        self.test_rmse = self.test_rmse.or(first.test_rmse);
     }
 }

@@ -14,15 +14,16 @@ pub struct Epoch {
     pub seconds: f64,
     /// Tensor entries and observed matrix entries per second of this epoch's training.
     pub entries_per_second: f64,
-    /// The RMSE over the training entries after the epoch.
+    /// The RMSE over the training entries after the epoch: of the model as it is, or of the mean of draws so far.
     pub train_rmse: f64,
     /// The RMSE over the test (or held-out) entries after the epoch, if there are any.
     pub test_rmse: Option<f64>,
     /// Seconds spent on `test_rmse`, which are no part of `seconds`; 0 without test or held-out entries.
     #[serde(default)]
     pub evaluation_seconds: f64,
-    /// The step size eta_t of the epoch.
-    pub rate: f64,
+    /// The step size eta_t of the epoch; none for draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
 
 /// Why a run stopped.

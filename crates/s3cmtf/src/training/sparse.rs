@@ -1,5 +1,7 @@
 //! Sparse matrices by rows.
 
+use rayon::prelude::*;
+
 /// For each row its columns and values.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse {
@@ -29,19 +31,55 @@ impl Sparse {
     }
 
     /// The columns and values of a row.
-    fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[row]..self.starts[row + 1];
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
     /// The sum over all cells of the value times the product of its row of `left` and its column's of `right`.
     pub(crate) fn dot(&self, left: &[f32], right: &[f32], rank: usize) -> f64 {
-        let mut pulled = vec![0.0; rank];
-        let row = |(row, left): (usize, &[f32])| {
-            self.pull(row, right, rank, &mut pulled);
-            left.iter().zip(&pulled).map(|(&left, right)| f64::from(left) * right).sum::<f64>()
-        };
-        left.chunks_exact(rank).enumerate().map(row).sum()
+        self.sum(left, rank, |row, left, pulled| {
+            self.pull(row, right, rank, pulled);
+            left.iter().zip(pulled).map(|(&left, right)| f64::from(left) * *right).sum()
+        })
+    }
+
+    /// The sum over all cells of the squared product of its row of `left` and its column's of `right`.
+    pub(crate) fn squared_dots(&self, left: &[f32], right: &[f32], rank: usize) -> f64 {
+        self.sum(left, rank, |row, left, _| {
+            let dot = |column: u32| -> f64 {
+                let right = &right[column as usize * rank..][..rank];
+                left.iter().zip(right).map(|(&left, &right)| f64::from(left) * f64::from(right)).sum()
+            };
+            self.row(row).map(|(column, _)| dot(column).powi(2)).sum()
+        })
+    }
+
+    /// The sum over all cells of the value times the squared distance of the two rows of `factor` that it names.
+    pub(crate) fn squared_distances(&self, factor: &[f32], rank: usize) -> f64 {
+        self.sum(factor, rank, |row, left, _| {
+            let apart = |column: u32| -> f64 {
+                let right = &factor[column as usize * rank..][..rank];
+                left.iter().zip(right).map(|(&left, &right)| f64::from(left - right).powi(2)).sum()
+            };
+            self.row(row).map(|(column, value)| f64::from(value) * apart(column)).sum()
+        })
+    }
+
+    /// The sum over rows of what `visit` makes of a row's number, its row of `left` and `rank` numbers to work with; in
+    /// pieces of a fixed size, so that it does not depend on the threads.
+    fn sum(&self, left: &[f32], rank: usize, visit: impl Fn(usize, &[f32], &mut [f64]) -> f64 + Sync) -> f64 {
+        const PIECE: usize = 4096;
+        let pieces: Vec<f64> = left
+            .par_chunks(PIECE * rank)
+            .enumerate()
+            .map(|(piece, left)| {
+                let mut work = vec![0.0; rank];
+                let rows = left.chunks_exact(rank).enumerate();
+                rows.map(|(offset, left)| visit(piece * PIECE + offset, left, &mut work)).sum()
+            })
+            .collect();
+        pieces.into_iter().sum()
     }
 
     /// Sums the rows of `factor` that a row's columns name, each times its value; returns the sum of the values.

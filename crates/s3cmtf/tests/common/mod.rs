@@ -1,6 +1,7 @@
 //! The oracle: the objective and its gradient by plain loops in f64, zeros visited one by one.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
+pub mod odd;
 pub mod planted;
 
 use s3cmtf::{Core, CoupledFactor, Entries, Factor, Gradient, Kind, Model, Params, Problem};

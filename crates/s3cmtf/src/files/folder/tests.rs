@@ -13,7 +13,7 @@ fn record() -> Record {
         train_rmse: 1.0 / 3.0,
         test_rmse: None,
         evaluation_seconds: 0.0,
-        rate: 0.05,
+        rate: Some(0.05),
     };
     Record {
         version: "0.1.0".into(),

@@ -1,7 +1,7 @@
 //! The objective of the state an engine is in, up to a constant: enough to tell which of two states is worse.
 
 use super::engine::Engine;
-use super::zeros::gram;
+use crate::training::gram::gram;
 
 impl Engine {
     /// The objective less the sums of squares of the data; `rmse` is the training RMSE of the state.

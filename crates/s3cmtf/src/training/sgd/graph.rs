@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::sparse::Sparse;
+use crate::training::sparse::Sparse;
 
 const PIECE: usize = 4096;
 

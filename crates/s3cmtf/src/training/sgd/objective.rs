@@ -6,11 +6,11 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::graph::Graph;
 use super::method::{ModeRows, TensorStep};
-use super::sparse::Sparse;
-use super::zeros::gram;
 use crate::model::{Chunks, Contraction, ErrorSums, Model, Order, Part};
 use crate::params::{Method, Params};
 use crate::problem::{Coupled, Kind, Problem};
+use crate::training::gram::gram;
+use crate::training::sparse::Sparse;
 
 /// The length of the steps that tell the gradients: 2^20.
 const LONG: f32 = 1_048_576.0;

@@ -101,12 +101,13 @@ impl Worker for Fast {
             if step.interrupt.load(Ordering::Relaxed) {
                 return;
             }
-            if chunk + 1 < chunks.end {
-                self.bring_near(rows, set, chunk + 1, step);
-            }
+            let next = (chunk + 1 < chunks.end).then_some(chunk + 1);
             if self.contraction.has_mixed() && set.is_mixed(chunk) {
-                self.mixed(core, rows, set, chunk, step);
+                self.mixed(core, rows, set, chunk, next, step);
             } else {
+                for mode in 0..self.parts.len() {
+                    self.bring_near(rows, set, next, mode, step);
+                }
                 self.shared(core, rows, set, chunk, step);
             }
         }
@@ -114,21 +115,27 @@ impl Worker for Fast {
 }
 
 impl Fast {
-    /// Asks for the rows that a chunk needs first; the kernels themselves look further ahead within a chunk.
-    fn bring_near(&self, rows: &[ModeRows<'_>], set: &Chunks, chunk: usize, step: &TensorStep<'_>) {
+    /// Asks for the rows of a mode that the next chunk needs: all of a mixed chunk; else the first, since the kernels
+    /// themselves look further ahead.
+    fn bring_near(
+        &self,
+        rows: &[ModeRows<'_>],
+        set: &Chunks,
+        next: Option<usize>,
+        mode: usize,
+        step: &TensorStep<'_>,
+    ) {
+        let Some(chunk) = next else { return };
         let (entries, slots) = (set.entries(chunk), set.slots(chunk));
-        for (mode, part) in self.parts.iter().enumerate() {
-            let indices = match *part {
-                Part::Inner(which) => {
-                    &set.inner[which][entries.start..entries.end.min(entries.start + AHEAD)]
-                }
-                Part::Outer(which) => &set.outer[which][slots.clone()],
-            };
-            for &index in indices {
-                rows[mode].prefetch(index, self.contraction.ranks[mode]);
-                if step.codes[mode].is_empty() {
-                    prefetch(&step.reg[mode], index as usize);
-                }
+        let most = if set.is_mixed(chunk) { entries.len() } else { AHEAD };
+        let indices = match self.parts[mode] {
+            Part::Inner(which) => &set.inner[which][entries.start..entries.end.min(entries.start + most)],
+            Part::Outer(which) => &set.outer[which][slots],
+        };
+        for &index in indices {
+            rows[mode].prefetch(index, self.contraction.ranks[mode]);
+            if step.codes[mode].is_empty() {
+                prefetch(&step.reg[mode], index as usize);
             }
         }
     }
@@ -211,41 +218,46 @@ impl Fast {
         }
     }
 
-    /// Steps the entries of a mixed chunk.
+    /// Steps the entries of a mixed chunk. The rows of the next one are asked for mode by mode between its steps: all at
+    /// once they would wait for each other, and the steps for them.
     fn mixed(
         &mut self,
         core: &mut [f32],
         rows: &mut [ModeRows<'_>],
         set: &Chunks,
         chunk: usize,
+        next: Option<usize>,
         step: &TensorStep<'_>,
     ) {
         let (entries, slots) = (set.entries(chunk), set.slots(chunk));
         let (count, all) = (entries.len(), self.contraction.weights);
-        let fours = count.next_multiple_of(4) * all;
         self.load_outer(rows, set, slots.clone());
+        self.bring_near(rows, set, next, self.contraction.inner[0], step);
         let Scratch { weights, buffers, .. } = &mut self.scratch;
-        weights[count * all..fours].fill(0.0);
-        self.contraction.kernels.combine_mixed(core, &weights[..fours], buffers);
+        self.contraction.kernels.combine_mixed(core, &weights[..count * all], buffers);
         let values = &set.values[entries.clone()];
         let kernels = &self.contraction.kernels;
         let (predictions, lengths) = (&mut self.predictions[..count], &mut self.squares[..count]);
         with_sides!(self.contraction, rows, set, entries, step, |p, q| {
             kernels.bilinear_mixed(p, q, values, step.step, buffers, predictions, lengths)
         });
+        self.bring_near(rows, set, next, self.contraction.inner[1], step);
         let core_step = boosted(step, step.core_boost, count, || {
             let lengths = self.scratch.weights.chunks_exact(all).map(squares);
             lengths.zip(&self.squares[..count]).map(|(weights, &rows)| weights * f64::from(rows)).sum()
         });
-        let Scratch { weights, buffers, .. } = &self.scratch;
+        let Scratch { weights, buffers, .. } = &mut self.scratch;
         self.contraction.kernels.spread_mixed(
             core,
-            &weights[..fours],
+            &weights[..count * all],
             step.core_reg * count as f32,
             core_step,
             buffers,
-            &mut self.h[..fours],
+            &mut self.h[..count * all],
         );
+        for &mode in &self.contraction.outer {
+            self.bring_near(rows, set, next, mode, step);
+        }
         for (squared, &prediction) in self.squared_predictions.iter_mut().zip(&self.predictions[..count]) {
             *squared = f64::from(prediction) * f64::from(prediction);
         }

@@ -10,11 +10,14 @@ use super::graph::Graph;
 use super::lanes::{Counts, Lane};
 use super::method::Worker;
 use super::placement::{Grid, Placement};
-use super::sparse::Sparse;
 use super::zeros::Zeros;
 use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row, zeros_apart};
 use crate::params::Params;
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
+use crate::training::sparse::Sparse;
+
+/// Rows up to this number are near anyway.
+const NEAR_ROWS: usize = 1 << 16;
 
 /// All numbers that training changes.
 #[derive(Clone, Debug, Default)]
@@ -80,7 +83,7 @@ impl Engine {
         let grid = Grid::new(&problem, params, &contraction);
         let counts: Vec<Vec<u32>> = (0..problem.order()).map(|mode| problem.counts(mode)).collect();
         let seed = |purpose: u64| params.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(purpose << 32);
-        let modes: Vec<Placement> = counts
+        let mut modes: Vec<Placement> = counts
             .iter()
             .enumerate()
             .map(|(mode, counts)| Placement::new(counts, grid.blocks, seed(mode as u64 + 1)))
@@ -96,6 +99,12 @@ impl Engine {
                 Placement::new(&counts, grid.blocks, seed(100))
             })
             .collect();
+        let entries = problem.take_entries();
+        let core_reg = params.lambda_reg / entries.len() as f32;
+        let mut train = arrange(&contraction, &grid, &modes, entries.into_parts(), Some(seed(200)));
+        for (mode, placement) in modes.iter_mut().enumerate() {
+            place_by_first_use(&mut train, contraction.part(mode), &counts[mode], placement);
+        }
         let reg = counts
             .iter()
             .zip(&modes)
@@ -115,10 +124,6 @@ impl Engine {
                 idle.map(|(_, &place)| place).collect()
             })
             .collect();
-
-        let entries = problem.take_entries();
-        let core_reg = params.lambda_reg / entries.len() as f32;
-        let train = arrange(&contraction, &grid, &modes, entries.into_parts(), Some(seed(200)));
         let codes = (0..modes.len())
             .map(|mode| row_codes(&train, contraction.part(mode), &counts[mode], &modes[mode]))
             .collect();
@@ -304,10 +309,23 @@ fn arrange(
     Chunks::new(contraction, indices, values, order)
 }
 
+/// Moves the rows of a mode to where the entries first ask for them, if rows are many and have few entries each.
+fn place_by_first_use(train: &mut Chunks, part: Part, counts: &[u32], placement: &mut Placement) {
+    const FEW: usize = 16;
+    if counts.len() <= NEAR_ROWS || train.len() > FEW * counts.len() {
+        return;
+    }
+    let rows = match part {
+        Part::Inner(which) => &mut train.inner[which],
+        Part::Outer(which) => &mut train.outer[which],
+    };
+    let moved = placement.by_first_use(counts, rows.iter().copied());
+    rows.par_iter_mut().for_each(|row| *row = moved[*row as usize]);
+}
+
 /// For each entry (or slot) its row's number of entries, 0 if it takes more than a byte; nothing if the rows are so few
 /// that asking the row itself is as fast.
 fn row_codes(train: &Chunks, part: Part, counts: &[u32], placement: &Placement) -> Vec<u8> {
-    const NEAR_ROWS: usize = 1 << 16;
     if counts.len() <= NEAR_ROWS {
         return Vec::new();
     }

@@ -1,8 +1,8 @@
 //! Watches a run: notices divergence, remembers the best model, says when to stop.
 
 use super::engine::{Engine, State};
-use super::run::Stop;
 use crate::params::Params;
+use crate::training::run::Stop;
 
 /// How often the rate is halved before the run is given up.
 const MOST_HALVINGS: u32 = 40;

@@ -1,0 +1,390 @@
+//! Draws the core, given everything else, and evaluates predictions on the way.
+//!
+//! A prediction is linear in the core, whose numbers are many and each of which depends on all entries: no system of theirs
+//! could be solved. But the product of that system with a core costs one pass over the entries, so a few steps of conjugate
+//! gradients from where the core was solve it well enough, and with a random right side, the solution is a draw.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use s3cmtf_kernels::CHUNK;
+
+use super::layout::Layout;
+use super::noise::Noise;
+use super::random::{Generator, gamma, generator, mix, normal};
+use super::view::View;
+use crate::params::Part;
+
+/// Steps of conjugate gradients.
+const STEPS: usize = 3;
+/// At most so many gradients of the core are summed separately, by at least so many entries each.
+const STRIPS: usize = 64;
+const STRIP: usize = 1 << 13;
+/// The sets of eight modes.
+const SETS: usize = 256;
+/// The variance of what each set adds to predictions, at first; the data have a variance of 1.
+const PART: f64 = 0.1;
+
+/// Predictions of the entries of a view.
+pub(super) struct Pass<'a> {
+    pub(super) view: &'a View,
+    pub(super) ranks: &'a [usize],
+    pub(super) factors: &'a [&'a [f32]],
+}
+
+/// Some entries of a run.
+struct Chunk<'a> {
+    run: usize,
+    first: usize,
+    partners: &'a [u32],
+    values: &'a [f32],
+}
+
+impl Pass<'_> {
+    fn layout(&self) -> Layout {
+        let View { mode, partner, rest, normal, .. } = self.view;
+        let order: Vec<usize> = [*mode].into_iter().chain(rest.iter().copied()).chain([*partner]).collect();
+        Layout::new(self.ranks, &order, normal.partner_pad())
+    }
+
+    /// The sum of squared errors of a core's predictions.
+    pub(super) fn squared_error(&self, core: &[f32]) -> f64 {
+        let packed = self.layout().pack(core);
+        let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
+            let errors = predictions.iter().zip(chunk.values).map(|(prediction, value)| prediction - value);
+            errors.map(|error| f64::from(error) * f64::from(error)).sum()
+        });
+        sum
+    }
+
+    /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
+    #[cfg(test)]
+    pub(super) fn errors_and_gradient(&self, core: &[f32]) -> (f64, Vec<f32>) {
+        let layout = self.layout();
+        let (sum, gradient) = self.go(&layout.pack(core), true, &|chunk, predictions| {
+            let both = predictions.iter_mut().zip(chunk.values);
+            both.map(|(slot, value)| {
+                *slot = value - *slot;
+                f64::from(*slot).powi(2)
+            })
+            .sum()
+        });
+        (sum, layout.unpack(&gradient))
+    }
+
+    /// Predicts all entries. `visit` gets each chunk and its predictions; the sum of what it returns comes back, and if
+    /// `gradient`, the sum over entries of what it has left in place of the predictions times their derivative by the core.
+    fn go(
+        &self,
+        core: &[f32],
+        gradient: bool,
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
+    ) -> (f64, Vec<f32>) {
+        let strips = strips(self.view);
+        let results: Vec<(f64, Vec<f32>)> =
+            strips.into_par_iter().map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
+        let mut results = results.into_iter();
+        let mut total = results.next().unwrap_or_default();
+        for (sum, strip) in results {
+            total.0 += sum;
+            total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
+        }
+        total
+    }
+}
+
+/// Runs in parts of about equal numbers of entries, always the same ones.
+fn strips(view: &View) -> Vec<Range<usize>> {
+    let entries = view.values.len();
+    let count = (entries / STRIP).clamp(1, STRIPS);
+    let bounds = (0..=count).map(|strip| {
+        let first = entries * strip / count;
+        view.starts[..view.runs()].partition_point(|&start| (start as usize) < first)
+    });
+    let mut bounds: Vec<usize> = bounds.collect();
+    bounds[count] = view.runs();
+    bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}
+
+/// The working memory of one strip.
+struct Strip<'a> {
+    pass: &'a Pass<'a>,
+    core: &'a [f32],
+    gradient: Vec<f32>,
+    /// The core along a row: a row of the partner's concepts for each combination of the rest's; and its gradient.
+    along_row: Vec<f32>,
+    row_gradient: Vec<f32>,
+    /// The same along a run: one row.
+    along_run: Vec<f32>,
+    run_gradient: Vec<f32>,
+    weights: Vec<f32>,
+}
+
+impl<'a> Strip<'a> {
+    fn new(pass: &'a Pass<'a>, core: &'a [f32], gradient: bool) -> Self {
+        let row = core.len() / pass.ranks[pass.view.mode];
+        let run = pass.view.normal.partner_pad();
+        Strip {
+            pass,
+            core,
+            gradient: vec![0.0; if gradient { core.len() } else { 0 }],
+            along_row: vec![0.0; row],
+            row_gradient: vec![0.0; row],
+            along_run: vec![0.0; run],
+            run_gradient: vec![0.0; run],
+            weights: Vec::new(),
+        }
+    }
+
+    fn go(
+        mut self,
+        runs: Range<usize>,
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
+    ) -> (f64, Vec<f32>) {
+        let Pass { view, ranks, factors } = *self.pass;
+        let row_of = |run: usize| {
+            let rank = ranks[view.mode];
+            &factors[view.mode][view.rows[run] as usize * rank..][..rank]
+        };
+        let mut predictions = [0.0f32; CHUNK];
+        let mut total = 0.0;
+        for run in runs.clone() {
+            if run == runs.start || view.rows[run] != view.rows[run - 1] {
+                view.normal.fold(self.core, row_of(run), &mut self.along_row);
+            }
+            view.weigh(factors, ranks, run, &mut self.weights);
+            view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
+            self.run_gradient.fill(0.0);
+            let entries = view.run(run);
+            for first in entries.clone().step_by(CHUNK) {
+                let range = first..(first + CHUNK).min(entries.end);
+                let predictions = &mut predictions[..range.len()];
+                let (partners, values) = (&view.partners[range.clone()], &view.values[range]);
+                view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
+                total += visit(&Chunk { run, first, partners, values }, predictions);
+                if !self.gradient.is_empty() {
+                    view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
+                }
+            }
+            if !self.gradient.is_empty() {
+                view.normal.unfold(&self.run_gradient, &self.weights, &mut self.row_gradient);
+                if run + 1 == runs.end || view.rows[run] != view.rows[run + 1] {
+                    view.normal.unfold(&self.row_gradient, row_of(run), &mut self.gradient);
+                    self.row_gradient.fill(0.0);
+                }
+            }
+        }
+        (total, self.gradient)
+    }
+}
+
+/// The core's numbers and their prior.
+pub(super) struct CoreState {
+    pub(super) values: Vec<f32>,
+    ranks: Vec<usize>,
+    /// For each mode the concept of each number.
+    index: Vec<Vec<u16>>,
+    /// A number's modes are those in which its concept is not the first: those that it makes interact. Each set of modes has
+    /// a precision of its own, so that offsets, pairs and higher interactions are as strong as the data want them.
+    sets: Vec<f64>,
+    one_set: bool,
+    /// The same for each concept of each mode, so that concepts that are of no use fade away.
+    concepts: Vec<Vec<f64>>,
+    all_relevant: bool,
+}
+
+impl CoreState {
+    pub(super) fn new(ranks: &[usize], values: Vec<f32>, without: &[Part]) -> Self {
+        let concepts = ranks.iter().map(|&rank| vec![1.0; rank]).collect();
+        let mut inner = values.len();
+        let index = ranks.iter().map(|&rank| {
+            inner /= rank;
+            (0..values.len()).map(|place| (place / inner % rank) as u16).collect()
+        });
+        let mut state = CoreState {
+            index: index.collect(),
+            ranks: ranks.to_vec(),
+            sets: vec![1.0; SETS],
+            one_set: without.contains(&Part::Sets),
+            concepts,
+            all_relevant: without.contains(&Part::Relevance),
+            values,
+        };
+        // Every set of modes starts with an equal part in the variance.
+        let mut counts = vec![0.0; SETS];
+        (0..state.values.len()).for_each(|place| counts[state.set(place)] += 1.0);
+        state.sets = counts.into_iter().map(|count: f64| count.max(1.0) / PART).collect();
+        state
+    }
+
+    /// The concepts of a number, mode by mode.
+    fn index(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        self.index.iter().map(move |concepts| usize::from(concepts[place]))
+    }
+
+    /// The set of modes that a number makes interact. Beyond eight modes, sets that differ in the later ones are one.
+    fn set(&self, place: usize) -> usize {
+        if self.one_set {
+            return 0;
+        }
+        self.index(place).take(8).enumerate().map(|(mode, k)| usize::from(k > 0) << mode).sum()
+    }
+
+    /// The part of a number's precision that comes of its concepts.
+    fn relevance(&self, place: usize) -> f64 {
+        self.index(place).zip(&self.concepts).map(|(k, precisions)| precisions[k]).product()
+    }
+
+    /// Draws the tensor's precision and then, if `all`, the core and its prior; returns the sum of squared errors before.
+    pub(super) fn draw(
+        &mut self,
+        pass: &Pass<'_>,
+        noise: &mut Noise,
+        all: bool,
+        seed: u64,
+        epoch: u64,
+    ) -> f64 {
+        let layout = pass.layout();
+        let packed = layout.pack(&self.values);
+        let bits = mix(seed ^ mix(epoch));
+        let shares = Shares { view: pass.view, roots: &noise.roots };
+        let old_tau = noise.tau;
+        // What is left in place of predictions: w (x - x~) + sqrt(w / tau) e, with e of variance one. Signs are as good as
+        // normal numbers here, where thousands of them are summed up, and cost nothing.
+        let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
+            let mut signs = mix(bits ^ chunk.first as u64);
+            let base = shares.of_run(chunk.run);
+            let mut sum = 0.0;
+            for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
+                let root = base * shares.of_partner(partner);
+                let error = root * (value - *slot);
+                sum += f64::from(error) * f64::from(error);
+                let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
+                signs >>= 1;
+                *slot = root * (error + sign / old_tau.sqrt() as f32);
+            }
+            sum
+        };
+        let (squares, gradient) = pass.go(&packed, all, &weighted);
+        if all {
+            let gradient = layout.unpack(&gradient);
+            self.step(pass, &shares, old_tau, &gradient, seed, epoch);
+        }
+        noise.draw_tau(squares, pass.view.values.len(), seed, epoch);
+        squares
+    }
+
+    fn step(
+        &mut self,
+        pass: &Pass<'_>,
+        shares: &Shares<'_>,
+        tau: f64,
+        gradient: &[f32],
+        seed: u64,
+        epoch: u64,
+    ) {
+        let layout = pass.layout();
+        let mut generator = generator(seed, [epoch, 4 << 32, 0]);
+        let precisions: Vec<f64> =
+            (0..self.values.len()).map(|place| self.sets[self.set(place)] * self.relevance(place)).collect();
+        // The system is `tau X'WX + Lambda`; the residual of the core as it is, with its random part.
+        let mut residual: Vec<f64> = gradient
+            .iter()
+            .zip(&self.values)
+            .zip(&precisions)
+            .map(|((&gradient, &value), &precision)| {
+                tau * f64::from(gradient) - precision * f64::from(value)
+                    + precision.sqrt() * normal(&mut generator)
+            })
+            .collect();
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let mut values: Vec<f64> = self.values.iter().map(|&value| f64::from(value)).collect();
+        let mut direction = residual.clone();
+        let mut length = dot(&residual, &residual);
+        for _ in 0..STEPS {
+            let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
+            let (_, product) = pass.go(&layout.pack(&narrow), true, &|chunk, predictions| {
+                let base = shares.of_run(chunk.run);
+                for (slot, &partner) in predictions.iter_mut().zip(chunk.partners) {
+                    let root = base * shares.of_partner(partner);
+                    *slot *= root * root;
+                }
+                0.0
+            });
+            let product: Vec<f64> = layout
+                .unpack(&product)
+                .iter()
+                .zip(&direction)
+                .zip(&precisions)
+                .map(|((&product, direction), precision)| tau * f64::from(product) + precision * direction)
+                .collect();
+            let curvature = dot(&direction, &product);
+            if !(curvature > 0.0 && length > 0.0) {
+                break;
+            }
+            let step = length / curvature;
+            values.iter_mut().zip(&direction).for_each(|(value, direction)| *value += step * direction);
+            residual.iter_mut().zip(&product).for_each(|(residual, product)| *residual -= step * product);
+            let next = dot(&residual, &residual);
+            let keep = next / length;
+            length = next;
+            direction.iter_mut().zip(&residual).for_each(|(d, residual)| *d = residual + keep * *d);
+        }
+        self.values = values.iter().map(|&value| value as f32).collect();
+        self.draw_prior(&mut generator);
+    }
+
+    /// Draws the precisions of sets of modes and of concepts.
+    fn draw_prior(&mut self, generator: &mut Generator) {
+        let modes = if self.all_relevant { 0 } else { self.ranks.len() };
+        for mode in 0..modes {
+            let (mut counts, mut squares) = (vec![0.0; self.ranks[mode]], vec![0.0; self.ranks[mode]]);
+            for (place, &value) in self.values.iter().enumerate() {
+                let k = usize::from(self.index[mode][place]);
+                let others = self.sets[self.set(place)] * self.relevance(place) / self.concepts[mode][k];
+                counts[k] += 1.0;
+                squares[k] += others * f64::from(value).powi(2);
+            }
+            let sums = counts.into_iter().zip(squares).enumerate().skip(1);
+            for (k, (count, squares)) in sums {
+                self.concepts[mode][k] = gamma(generator, 1.0 + 0.5 * count, 1.0 + 0.5 * squares);
+            }
+        }
+        let (mut counts, mut squares) = (vec![0.0; SETS], vec![0.0; SETS]);
+        for (place, &value) in self.values.iter().enumerate() {
+            let set = self.set(place);
+            counts[set] += 1.0;
+            squares[set] += self.relevance(place) * f64::from(value).powi(2);
+        }
+        for ((precision, count), squares) in self.sets.iter_mut().zip(counts).zip(squares) {
+            if count > 0.0 {
+                *precision = gamma(generator, 1.0 + 0.5 * count, 1.0 + 0.5 * squares);
+            }
+        }
+    }
+
+    /// Follows a change of scale: concept `k` of a mode was multiplied with `by` in all rows.
+    pub(super) fn rescale(&mut self, mode: usize, k: usize, by: f32) {
+        let inner: usize = self.ranks[mode + 1..].iter().product();
+        let slices = self.values.chunks_exact_mut(inner).skip(k).step_by(self.ranks[mode]);
+        slices.flatten().for_each(|value| *value /= by);
+    }
+}
+
+/// The square roots of entries' shares of the precision.
+struct Shares<'a> {
+    view: &'a View,
+    roots: &'a [Vec<f32>],
+}
+
+impl Shares<'_> {
+    fn of_run(&self, run: usize) -> f32 {
+        let own = self.roots[self.view.mode][self.view.rows[run] as usize];
+        let rest = self.view.rest_rows.iter().zip(&self.view.rest);
+        own * rest.map(|(rows, &rest)| self.roots[rest][rows[run] as usize]).product::<f32>()
+    }
+
+    fn of_partner(&self, partner: u32) -> f32 {
+        self.roots[self.view.partner][partner as usize]
+    }
+}

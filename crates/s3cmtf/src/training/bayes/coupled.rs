@@ -1,0 +1,229 @@
+//! Coupled matrices: what they say about rows, and what rows say about their columns.
+//!
+//! A matrix's value is normal around `u . v` with a precision of its own, which is drawn as well: a matrix that has nothing
+//! to do with the rows gets columns of about zero, and changes nothing.
+
+use rayon::prelude::*;
+
+use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::graph::Graph;
+use super::random::{gamma, generator, normal};
+use crate::problem::{Coupled, Kind};
+use crate::training::gram::gram;
+use crate::training::sparse::Sparse;
+
+const PIECE: usize = 1024;
+/// The columns of a matrix that says nothing may become as small as this allows.
+const LEAST: f64 = 0.05;
+
+/// A matrix coupled to a mode.
+pub(super) struct Matrix {
+    pub(super) mode: usize,
+    rank: usize,
+    number: u64,
+    body: Body,
+}
+
+enum Body {
+    Cells(Cells),
+    Graph(Graph),
+}
+
+/// A matrix of values.
+pub(super) struct Cells {
+    /// Whether absent cells are zeros.
+    zeros: bool,
+    by_row: Sparse,
+    by_column: Sparse,
+    cells: usize,
+    /// The sum of all squared values.
+    squares: f64,
+    /// What its values were divided by.
+    pub(super) scale: f64,
+    /// Its precision in units of the tensor's, if that is given.
+    fixed: Option<f64>,
+    tau: f64,
+    /// The precision of the columns' values, concept by concept.
+    prior: Vec<f64>,
+    pub(super) columns: Vec<f32>,
+    pub(super) means: Vec<f32>,
+    /// `tau V'V`, where absent cells are zeros.
+    gram: Vec<f64>,
+}
+
+impl Matrix {
+    /// Takes up a matrix; `spread` is what the tensor's values were divided by.
+    pub(super) fn new(matrix: &Coupled, number: u64, rows: usize, rank: usize, spread: f64) -> Self {
+        let entries = matrix.entries();
+        let (first, second) = (entries.indices(0), entries.indices(1));
+        let weight = matrix.weight().map(f64::from);
+        let body = if matrix.kind() == Kind::Graph {
+            let edges = (0..entries.len()).map(|edge| (first[edge], second[edge], entries.values()[edge]));
+            Body::Graph(Graph::new(rows, edges, weight))
+        } else {
+            Body::Cells(Cells::new(matrix, rows, rank, weight, spread))
+        };
+        Matrix { mode: matrix.mode(), rank, number, body }
+    }
+
+    /// The columns and the scale of a matrix of values.
+    pub(super) fn cells(&self) -> Option<&Cells> {
+        match &self.body {
+            Body::Cells(cells) => Some(cells),
+            Body::Graph(_) => None,
+        }
+    }
+
+    /// Adds what the matrix says about a row: to the lower triangle of its precision, and to its pull.
+    pub(super) fn pull_row(&self, row: usize, rows: &[f32], precision: &mut [f64], pull: &mut [f64]) {
+        match &self.body {
+            Body::Graph(graph) => graph.pull_row(row, rows, precision, pull),
+            Body::Cells(cells) => {
+                if cells.zeros {
+                    precision.iter_mut().zip(&cells.gram).for_each(|(sum, gram)| *sum += gram);
+                }
+                let observed = !cells.zeros;
+                add_cells(&cells.by_row, row, &cells.columns, cells.tau, observed, precision, pull);
+            }
+        }
+    }
+
+    /// Draws all that is the matrix's own, given the rows of its mode; `tau` is the tensor's precision.
+    pub(super) fn draw(&mut self, rows: &[f32], tau: f64, seed: u64, epoch: u64) {
+        let (rank, purpose) = (self.rank, (3 << 32) + self.number);
+        match &mut self.body {
+            Body::Graph(graph) => graph.draw(rows, rank, tau, seed, [epoch, purpose, 0]),
+            Body::Cells(cells) => cells.draw(rows, rank, tau, seed, epoch, purpose),
+        }
+    }
+
+    /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.
+    pub(super) fn rescale(&mut self, k: usize, by: f32) {
+        if let Body::Cells(cells) = &mut self.body {
+            cells.columns.iter_mut().skip(k).step_by(self.rank).for_each(|value| *value /= by);
+        }
+    }
+}
+
+impl Cells {
+    fn new(matrix: &Coupled, rows: usize, rank: usize, weight: Option<f64>, spread: f64) -> Self {
+        let entries = matrix.entries();
+        let columns = matrix.columns().rows();
+        let zeros = matrix.kind() == Kind::Zeros;
+        let cells = if zeros { rows as f64 * columns as f64 } else { entries.len() as f64 };
+        let values = || entries.values().iter().map(|&value| f64::from(value));
+        let (sum, squares) = (values().sum::<f64>(), values().map(|value| value * value).sum::<f64>());
+        let variance = squares / cells - (sum / cells).powi(2);
+        // Equal values have no spread; their own size is as good.
+        let scale =
+            if variance > 1e-12 * squares / cells { variance.sqrt() } else { (squares / cells).sqrt() };
+        let scale = if scale > 0.0 { scale } else { 1.0 };
+        let cell = |cell: usize| {
+            let value = (f64::from(entries.values()[cell]) / scale) as f32;
+            (entries.indices(0)[cell], entries.indices(1)[cell], value)
+        };
+        let list = (0..entries.len()).map(cell);
+        Cells {
+            zeros,
+            by_column: Sparse::new(columns, list.clone().map(|(row, column, value)| (column, row, value))),
+            by_row: Sparse::new(rows, list),
+            cells: cells as usize,
+            squares: squares / (scale * scale),
+            scale,
+            fixed: weight.map(|weight| weight * (scale / spread).powi(2)),
+            tau: 1.0,
+            prior: vec![1.0; rank],
+            columns: vec![0.0; columns * rank],
+            means: vec![0.0; columns * rank],
+            gram: vec![0.0; rank * rank],
+        }
+    }
+
+    fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, seed: u64, epoch: u64, purpose: u64) {
+        if let Some(fixed) = self.fixed {
+            self.tau = fixed * tau;
+        }
+        let rows_gram = gram(rows, rank);
+        self.draw_columns(rows, rank, &rows_gram, seed, [epoch, purpose]);
+        let mut generator = generator(seed, [epoch, purpose, u64::MAX]);
+        for (k, precision) in self.prior.iter_mut().enumerate() {
+            let values = self.columns.iter().skip(k).step_by(rank).map(|&value| f64::from(value));
+            let (count, sum) = (self.columns.len() / rank, values.map(|value| value * value).sum::<f64>());
+            *precision = gamma(&mut generator, 1.0 + 0.5 * count as f64, LEAST + 0.5 * sum);
+        }
+        if self.fixed.is_none() {
+            let squares = self.squared_error(rows, rank, &rows_gram);
+            self.tau = gamma(&mut generator, 1.0 + 0.5 * self.cells as f64, 1.0 + 0.5 * squares);
+        }
+        self.gram = gram(&self.columns, rank).into_iter().map(|sum| self.tau * sum).collect();
+    }
+
+    fn draw_columns(&mut self, rows: &[f32], rank: usize, rows_gram: &[f64], seed: u64, purpose: [u64; 2]) {
+        // Where absent cells are zeros, all columns have the same precision.
+        let mut base: Vec<f64> =
+            rows_gram.iter().map(|sum| if self.zeros { self.tau * sum } else { 0.0 }).collect();
+        (0..rank).for_each(|k| base[k * rank + k] += self.prior[k]);
+        let shared = self.zeros.then(|| {
+            let mut shared = base.clone();
+            factorize(&mut shared, rank);
+            shared
+        });
+        let (by_column, weight) = (&self.by_column, self.tau);
+        let pieces = self.columns.par_chunks_mut(PIECE * rank).zip(self.means.par_chunks_mut(PIECE * rank));
+        pieces.enumerate().for_each(|(piece, (columns, means))| {
+            let (mut system, mut pull) = (base.clone(), vec![0.0; rank]);
+            let both = columns.chunks_exact_mut(rank).zip(means.chunks_exact_mut(rank));
+            for (offset, (column, mean)) in both.enumerate() {
+                let number = piece * PIECE + offset;
+                pull.fill(0.0);
+                system.copy_from_slice(&base);
+                add_cells(by_column, number, rows, weight, shared.is_none(), &mut system, &mut pull);
+                let factor = shared.as_ref().unwrap_or_else(|| {
+                    factorize(&mut system, rank);
+                    &system
+                });
+                solve_lower(factor, rank, &mut pull);
+                let mut centre = pull.clone();
+                solve_upper(factor, rank, &mut centre);
+                let mut generator = generator(seed, [purpose[0], purpose[1], number as u64]);
+                pull.iter_mut().for_each(|value| *value += normal(&mut generator));
+                solve_upper(factor, rank, &mut pull);
+                column.iter_mut().zip(&pull).for_each(|(value, &drawn)| *value = drawn as f32);
+                mean.iter_mut().zip(&centre).for_each(|(value, &centre)| *value = centre as f32);
+            }
+        });
+    }
+
+    fn squared_error(&self, rows: &[f32], rank: usize, rows_gram: &[f64]) -> f64 {
+        let products = if self.zeros {
+            rows_gram.iter().zip(gram(&self.columns, rank)).map(|(a, b)| a * b).sum()
+        } else {
+            self.by_row.squared_dots(rows, &self.columns, rank)
+        };
+        (self.squares - 2.0 * self.by_row.dot(rows, &self.columns, rank) + products).max(0.0)
+    }
+}
+
+/// Adds the cells of a row, times `weight`: their values to its pull, and if `squares`, what they name to its precision.
+fn add_cells(
+    cells: &Sparse,
+    row: usize,
+    others: &[f32],
+    weight: f64,
+    squares: bool,
+    precision: &mut [f64],
+    pull: &mut [f64],
+) {
+    let rank = pull.len();
+    for (other, value) in cells.row(row) {
+        let other = &others[other as usize * rank..][..rank];
+        for (k, &a) in other.iter().enumerate() {
+            let a = weight * f64::from(a);
+            pull[k] += a * f64::from(value);
+            if squares {
+                let sums = precision[k * rank..=k * rank + k].iter_mut();
+                sums.zip(other).for_each(|(sum, &b)| *sum += a * f64::from(b));
+            }
+        }
+    }
+}

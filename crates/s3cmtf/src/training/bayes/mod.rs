@@ -1,0 +1,367 @@
+//! The default algorithm: draws from the distribution of all models that explain the data, and their mean.
+//!
+//! Every number of the model is drawn in turn given all others (Gibbs sampling): rows mode by mode, the columns of coupled
+//! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
+//! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
+
+mod cholesky;
+mod core;
+mod coupled;
+mod fit;
+mod graph;
+mod layout;
+mod mean;
+mod noise;
+mod random;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub(super) use fit::fit;
+
+use std::sync::atomic::AtomicBool;
+
+use rayon::prelude::*;
+
+use self::core::{CoreState, Pass};
+use self::coupled::Matrix;
+use self::mean::{Mean, Naturals};
+use self::noise::Noise;
+use self::random::{gamma, generator, normal};
+use self::rows::Given;
+use self::view::{View, best_partner};
+use crate::Error;
+use crate::model::{Core, CoupledFactor, Factor, Model, average_row};
+use crate::params::{Params, Part};
+use crate::problem::{Entries, Kind, Problem, UNKNOWN};
+
+/// The core stays as it starts until the rows have found their places in it.
+const CORE_FROM: u64 = 4;
+/// The share of epochs before draws are typical and count.
+const EARLY: f64 = 0.7;
+/// The part of a concept's place in the core that it starts with, and how random the rest is.
+const SMALL: f32 = 0.1;
+const RANDOM: f32 = 0.03;
+
+/// A problem and the state of its model.
+pub(crate) struct Sampler {
+    ranks: Vec<usize>,
+    seed: u64,
+    without: Vec<Part>,
+    early: u64,
+    /// What the tensor's values were centred by and divided by.
+    mean: f64,
+    spread: f64,
+    views: Vec<View>,
+    /// The view with the longest runs.
+    lead: usize,
+    factors: Vec<Vec<f32>>,
+    core: CoreState,
+    matrices: Vec<Matrix>,
+    noise: Noise,
+    average: Mean,
+    epoch: u64,
+    /// The model without its numbers.
+    frame: Model,
+}
+
+/// Entries to evaluate on.
+pub(crate) struct Evaluation(View);
+
+impl Sampler {
+    /// Takes up a problem, whose entries are used up for it.
+    ///
+    /// # Errors
+    /// If the model to start from has not the form of those that come out here.
+    pub(crate) fn new(mut problem: Problem, params: &Params, warm: Option<&Model>) -> Result<Self, Error> {
+        let order = problem.order();
+        let ranks = params.ranks_for(order);
+        let level = params.level();
+        let counts: Vec<Vec<u32>> = (0..order).map(|mode| problem.counts(mode)).collect();
+        let range = problem.entries().range();
+        let (indices, mut values) = problem.take_entries().into_parts();
+        let (mean, spread) = standardize(&mut values);
+        let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let partners: Vec<(usize, f64)> = (0..order).map(|mode| best_partner(&lists, mode)).collect();
+        let views: Vec<View> = partners
+            .par_iter()
+            .enumerate()
+            .map(|(mode, &(partner, _))| {
+                View::new(&lists, &values, mode, partner, counts[mode].len(), &ranks, level)
+            })
+            .collect();
+        let lead = (0..order).min_by_key(|&mode| views[mode].runs()).unwrap_or(0);
+        let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
+            let mode = matrix.mode();
+            Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
+        });
+        let factors: Vec<Vec<f32>> = (0..order)
+            .map(|mode| start_rows(counts[mode].len(), ranks[mode], params.seed, mode as u64))
+            .collect();
+        let mut sampler = Sampler {
+            seed: params.seed,
+            without: params.without.clone(),
+            early: (EARLY * params.epochs as f64) as u64,
+            mean,
+            spread,
+            lead,
+            factors,
+            core: CoreState::new(&ranks, start_core(&ranks, params.seed), &params.without),
+            matrices: matrices.collect(),
+            average: Mean::new(&ranks, counts.iter().map(Vec::len), &params.without),
+            noise: Noise::new(counts),
+            epoch: 0,
+            views,
+            frame: frame(&problem, &ranks, range),
+            ranks,
+        };
+        if let Some(warm) = warm {
+            sampler.take_over(warm)?;
+        }
+        Ok(sampler)
+    }
+
+    /// One pass over everything; `false` if it was interrupted on the way.
+    pub(crate) fn epoch(&mut self, interrupt: &AtomicBool) -> bool {
+        self.epoch += 1;
+        let (seed, epoch) = (self.seed, self.epoch);
+        self.rescale();
+        for matrix in &mut self.matrices {
+            matrix.draw(&self.factors[matrix.mode], self.noise.tau, seed, epoch);
+        }
+        let share = (epoch > self.early).then(|| self.average.begin());
+        for mode in 0..self.ranks.len() {
+            let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
+            let drawn = Given {
+                view: &self.views[mode],
+                ranks: &self.ranks,
+                factors: &factors,
+                core: &self.core.values,
+                noise: &self.noise,
+                matrices: &self.matrices,
+                seed,
+                epoch,
+                without: &self.without,
+                interrupt,
+            }
+            .draw(share.map(|share| (&mut self.average.naturals[mode], share)));
+            let Some(drawn) = drawn else { return false };
+            self.factors[mode] = drawn.rows;
+            if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
+                self.noise.draw_shares(mode, &drawn.squares, seed, epoch);
+            }
+        }
+        let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
+        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors };
+        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch);
+        if let Some(share) = share {
+            let columns =
+                self.matrices.iter().map(|matrix| matrix.cells().map_or(&[][..], |cells| &cells.means));
+            self.average.end(share, &self.core.values, columns);
+        }
+        true
+    }
+
+    /// Whether draws have begun to count.
+    pub(crate) fn is_typical(&self) -> bool {
+        self.average.draws > 0
+    }
+
+    /// Brings each concept back to a prior of precision 1; the core and coupled columns take up the difference.
+    fn rescale(&mut self) {
+        for mode in 0..self.ranks.len() {
+            let rank = self.ranks[mode];
+            let rows = self.factors[mode].len() / rank;
+            let mut generator = generator(self.seed, [self.epoch, (5 << 32) + mode as u64, 0]);
+            let squares = squares(&self.factors[mode], rank);
+            let by: Vec<f32> = squares
+                .iter()
+                .map(|&sum| gamma(&mut generator, 1.0 + 0.5 * rows as f64, 0.5 + 0.5 * sum).sqrt() as f32)
+                .collect();
+            self.factors[mode].par_chunks_exact_mut(rank).for_each(|row| {
+                row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
+            });
+            for (k, &by) in by.iter().enumerate().skip(1) {
+                self.core.rescale(mode, k, by);
+                let coupled = self.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
+                coupled.for_each(|matrix| matrix.rescale(k, by));
+            }
+        }
+    }
+
+    /// How many tensor entries and coupled cells an epoch goes through.
+    pub(crate) fn entries(&self) -> usize {
+        self.views[0].values.len()
+    }
+
+    /// Arranges entries, given by the problem's rows, for [`Sampler::rmse`].
+    pub(crate) fn arrange(&self, entries: Entries, params: &Params) -> Evaluation {
+        let (mut indices, mut values) = entries.into_parts();
+        values.iter_mut().for_each(|value| *value = self.standard(*value));
+        for ((array, factor), &rank) in indices.iter_mut().zip(&self.factors).zip(&self.ranks) {
+            let average = (factor.len() / rank) as u32;
+            array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = average);
+        }
+        let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let lead = &self.views[self.lead];
+        let rows = self.factors[lead.mode].len() / self.ranks[lead.mode] + 1;
+        let view = View::new(&lists, &values, lead.mode, lead.partner, rows, &self.ranks, params.level());
+        Evaluation(view)
+    }
+
+    fn standard(&self, value: f32) -> f32 {
+        ((f64::from(value) - self.mean) / self.spread) as f32
+    }
+
+    /// The RMSE of the model so far over the training entries, and over other sets.
+    pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> (f64, Vec<Option<f64>>) {
+        let (factors, core) = self.current();
+        let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
+            values.extend(average_row(&values, rank));
+            values
+        };
+        let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
+        let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
+        let rmse = |view: &View| {
+            let squares = Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core);
+            self.spread * (squares / view.values.len() as f64).sqrt()
+        };
+        let sets = sets.iter().map(|set| set.map(|Evaluation(view)| rmse(view))).collect();
+        (rmse(&self.views[self.lead]), sets)
+    }
+
+    /// The rows and the core of the model so far: the mean of draws, or while there is none, the draw itself.
+    fn current(&self) -> (Vec<Vec<f32>>, &[f32]) {
+        if self.is_typical() {
+            (self.average.naturals.iter().map(Naturals::rows).collect(), &self.average.core)
+        } else {
+            (self.factors.clone(), &self.core.values)
+        }
+    }
+
+    /// The model so far.
+    pub(crate) fn model(&self) -> Model {
+        let mut model = self.frame.clone();
+        let (factors, core) = self.current();
+        let mut core: Vec<f64> = core.iter().map(|&value| f64::from(value) * self.spread).collect();
+        core[0] += self.mean;
+        // A core beyond what f32 can hold has no use, but must not become infinite.
+        let narrow = |value: f64| value.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
+        let core = core.into_iter().map(narrow).collect();
+        model.core = Core::full(self.ranks.clone(), core);
+        for ((factor, values), &rank) in model.factors.iter_mut().zip(factors).zip(&self.ranks) {
+            *factor = Factor::new(rank, values);
+        }
+        for (number, (coupled, matrix)) in model.coupled.iter_mut().zip(&self.matrices).enumerate() {
+            let Some(cells) = matrix.cells() else { continue };
+            let columns = self.average.columns.get(number).unwrap_or(&cells.means);
+            let values = columns.iter().map(|&value| (f64::from(value) * cells.scale) as f32);
+            coupled.factor = Factor::new(coupled.factor.rank(), values.collect());
+        }
+        model
+    }
+
+    /// Starts from what a model knows; its rows must have the form that draws have: a first concept of 1.
+    fn take_over(&mut self, warm: &Model) -> Result<(), Error> {
+        let constant =
+            |factor: &Factor| factor.values().iter().step_by(factor.rank()).all(|&value| value == 1.0);
+        if !warm.factors.iter().all(constant) {
+            return Err(Error::param("algorithm", "sgd, as in the model to start from", "bayes"));
+        }
+        let mut core = warm.core.values().to_vec();
+        core[0] = (f64::from(core[0]) - self.mean) as f32;
+        self.core.values = core.iter().map(|&value| (f64::from(value) / self.spread) as f32).collect();
+        for mode in 0..self.ranks.len() {
+            let (to, from) = (&self.frame.modes[mode], &warm.modes[mode]);
+            let (rank, known) = (self.ranks[mode], &warm.factors[mode]);
+            for (row, values) in self.factors[mode].chunks_exact_mut(rank).enumerate() {
+                if let Some(known_row) = from.row(to.id(row)) {
+                    values.copy_from_slice(known.row(known_row as usize));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sum of squares of each concept, in pieces of a fixed size, so that it does not depend on the threads.
+fn squares(values: &[f32], rank: usize) -> Vec<f64> {
+    const PIECE: usize = 4096;
+    let pieces: Vec<Vec<f64>> = values
+        .par_chunks(PIECE * rank)
+        .map(|piece| {
+            let mut sums = vec![0.0; rank];
+            for row in piece.chunks_exact(rank) {
+                sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value).powi(2));
+            }
+            sums
+        })
+        .collect();
+    (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect()
+}
+
+/// Centres values and divides them by their spread; returns both.
+fn standardize(values: &mut [f32]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
+    let variance = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
+    let spread = if variance > 1e-12 * mean * mean {
+        variance.sqrt()
+    } else {
+        // Equal values, up to rounding: hardly any spread.
+        (1e-6 * mean.abs()).max(1e-30)
+    };
+    values.iter_mut().for_each(|value| *value = ((f64::from(*value) - mean) / spread) as f32);
+    (mean, spread)
+}
+
+/// Random rows: the first concept is 1, the others are normal.
+fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
+    let mut values = vec![1.0; rows * rank];
+    values.par_chunks_exact_mut(rank).enumerate().for_each(|(row, values)| {
+        let mut generator = generator(seed, [0, mode, row as u64]);
+        values[1..].iter_mut().for_each(|value| *value = normal(&mut generator) as f32);
+    });
+    values
+}
+
+/// A core in which the second concept of each mode is an offset and like concepts of two modes interact, all weakly; the
+/// rest is random and weaker, so that concepts differ from the start.
+fn start_core(ranks: &[usize], seed: u64) -> Vec<f32> {
+    let mut generator = generator(seed, [0, 6 << 32, 0]);
+    let value = |index: Vec<usize>| {
+        let active: Vec<usize> = index.into_iter().filter(|&j| j > 0).collect();
+        let part = match active.as_slice() {
+            [] => 0.0,
+            [1] => 1.0,
+            [a, b] if a == b => 1.0,
+            _ => RANDOM * normal(&mut generator) as f32,
+        };
+        part * SMALL.powi(active.len() as i32)
+    };
+    layout::concepts(ranks).map(value).collect()
+}
+
+/// A model of the problem's form without numbers.
+fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
+    let coupled = problem.coupled().iter().map(|matrix| CoupledFactor {
+        name: matrix.name().to_owned(),
+        mode: matrix.mode(),
+        kind: matrix.kind(),
+        weight: matrix.weight().unwrap_or(1.0),
+        columns: if matrix.kind() == Kind::Graph {
+            crate::Mode::new("", 0)
+        } else {
+            matrix.columns().clone()
+        },
+        factor: Factor::new(ranks[matrix.mode()], Vec::new()),
+    });
+    Model {
+        modes: problem.modes().to_vec(),
+        core: Core::full(vec![0; ranks.len()], Vec::new()),
+        factors: ranks.iter().map(|&rank| Factor::new(rank, Vec::new())).collect(),
+        coupled: coupled.collect(),
+        range,
+    }
+}

@@ -1,0 +1,108 @@
+//! How much entries scatter around their predictions.
+//!
+//! The precision of an entry is `tau` times a share of each of its rows: people differ in how predictable they are, and so
+//! do the things that they rate. The shares of a mode have a gamma distribution of mean 1 around which they lie the closer,
+//! the larger `nu` is; where all rows are alike, `nu` grows and the shares become 1.
+
+use rayon::prelude::*;
+
+use super::random::{gamma, generator, pick};
+
+/// The values of `nu` that are told apart: 2, 2.8, 4 and so on.
+const STEPS: i32 = 24;
+const STEP: f64 = std::f64::consts::SQRT_2;
+/// About so many rows tell `nu` as well as all would.
+const ROWS: usize = 2048;
+/// Precisions beyond this are no longer told apart from an exact fit; the data have a spread of 1.
+const MOST: f64 = 1e5;
+
+/// The precisions of entries.
+pub(super) struct Noise {
+    pub(super) tau: f64,
+    /// For each mode and row, the square root of its share.
+    pub(super) roots: Vec<Vec<f32>>,
+    nu: Vec<f64>,
+    counts: Vec<Vec<u32>>,
+}
+
+impl Noise {
+    /// All rows alike; `counts` are each row's entries.
+    pub(super) fn new(counts: Vec<Vec<u32>>) -> Self {
+        let roots = counts.iter().map(|counts| vec![1.0; counts.len()]).collect();
+        Noise { tau: 1.0, roots, nu: vec![10.0; counts.len()], counts }
+    }
+
+    /// Draws `tau`, given the sum of squared errors of all entries, each times its rows' shares.
+    pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, seed: u64, epoch: u64) {
+        let mut generator = generator(seed, [epoch, 1 << 32, 0]);
+        self.tau = gamma(&mut generator, 1.0 + 0.5 * entries as f64, 1.0 + 0.5 * squares).min(MOST);
+    }
+
+    /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes.
+    pub(super) fn draw_shares(&mut self, mode: usize, squares: &[f64], seed: u64, epoch: u64) {
+        let (counts, tau) = (&self.counts[mode], self.tau);
+        let row = |row: usize| (f64::from(counts[row]), squares[row] * tau);
+        // The shares themselves are summed out here, so that `nu` is free to move.
+        let step = counts.len().div_ceil(ROWS).max(1);
+        let seen: Vec<(f64, f64)> =
+            (0..counts.len()).step_by(step).filter(|&row| counts[row] > 0).map(row).collect();
+        let likelihood = |nu: f64| -> f64 {
+            let constant = 0.5 * nu * (0.5 * nu).ln() - ln_gamma(0.5 * nu);
+            let one = |&(count, sum): &(f64, f64)| {
+                let shape = 0.5 * (nu + count);
+                constant + ln_gamma(shape) - shape * (0.5 * (nu + sum)).ln()
+            };
+            seen.iter().map(one).sum()
+        };
+        let values: Vec<f64> = (0..STEPS).map(|step| 2.0 * STEP.powi(step)).collect();
+        let purpose = (2 << 32) + mode as u64;
+        let nu = pick(&mut generator(seed, [epoch, purpose, u64::MAX]), &values, likelihood);
+        self.roots[mode].par_iter_mut().with_min_len(1024).enumerate().for_each(|(place, root)| {
+            let (count, sum) = row(place);
+            let mut generator = generator(seed, [epoch, purpose, place as u64]);
+            *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).sqrt() as f32;
+        });
+        self.nu[mode] = nu;
+    }
+}
+
+/// The logarithm of the gamma function, for positive numbers: Stirling's series after a few steps up.
+fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut below) = (x, 1.0);
+    while x < 8.0 {
+        below *= x;
+        x += 1.0;
+    }
+    let i = 1.0 / x;
+    let series = i / 12.0 - i.powi(3) / 360.0 + i.powi(5) / 1260.0;
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gamma_function_of_whole_numbers_is_a_factorial() {
+        let mut factorial = 1.0f64;
+        for n in 1..20 {
+            assert!((ln_gamma(f64::from(n)) - factorial.ln()).abs() < 1e-9, "{n}");
+            factorial *= f64::from(n);
+        }
+        assert!((ln_gamma(0.5) - 0.5 * std::f64::consts::PI.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn shares_follow_the_rows_errors_and_are_one_where_rows_are_alike() {
+        let counts = vec![vec![400; 50]];
+        let mut noise = Noise::new(counts);
+        // Every other row scatters three times as much.
+        let squares: Vec<f64> = (0..50).map(|row| if row % 2 == 0 { 400.0 } else { 3600.0 }).collect();
+        noise.draw_shares(0, &squares, 1, 1);
+        let share = |row: usize| f64::from(noise.roots[0][row]).powi(2);
+        let average = |first: usize| (first..50).step_by(2).map(share).sum::<f64>() / 25.0;
+        assert!((average(0) / average(1) - 9.0).abs() < 2.0, "{} {}", average(0), average(1));
+        noise.draw_shares(0, &[400.0; 50], 1, 2);
+        assert!(noise.nu[0] > 100.0 && noise.roots[0].iter().all(|root| (root - 1.0).abs() < 0.2));
+    }
+}

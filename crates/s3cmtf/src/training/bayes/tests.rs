@@ -1,0 +1,252 @@
+//! Draws against the distributions that they must come from, worked out in f64 with plain loops.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::atomic::AtomicBool;
+
+use s3cmtf_kernels::Level;
+
+use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::core::Pass;
+use super::coupled::Matrix;
+use super::layout::concepts;
+use super::noise::Noise;
+use super::random::{generator, normal};
+use super::rows::Given;
+use super::view::View;
+use crate::problem::{Coupled, Entries, Kind, Problem};
+
+const RANKS: [usize; 4] = [3, 2, 4, 2];
+const SIZES: [usize; 4] = [5, 6, 4, 3];
+
+/// Random rows, a core and entries of some modes.
+struct Small {
+    order: usize,
+    indices: Vec<Vec<u32>>,
+    values: Vec<f32>,
+    factors: Vec<Vec<f32>>,
+    core: Vec<f32>,
+}
+
+impl Small {
+    fn new(order: usize) -> Self {
+        let mut generator = generator(3, [order as u64, 0, 0]);
+        let mut list = |len: usize| -> Vec<f32> { (0..len).map(|_| normal(&mut generator) as f32).collect() };
+        let factors = (0..order)
+            .map(|mode| {
+                let mut rows = list(SIZES[mode] * RANKS[mode]);
+                rows.chunks_mut(RANKS[mode]).for_each(|row| row[0] = 1.0);
+                rows
+            })
+            .collect();
+        let core = list(RANKS[..order].iter().product());
+        let values = list(60);
+        let indices = (0..order).map(|mode| {
+            let id = |entry: u64| super::random::mix(entry * 7 + mode as u64) % SIZES[mode] as u64;
+            // The last row of each mode has no entry.
+            (0..60).map(|entry| (id(entry) as u32).min(SIZES[mode] as u32 - 2)).collect()
+        });
+        Small { order, indices: indices.collect(), values, factors, core }
+    }
+
+    fn ranks(&self) -> &[usize] {
+        &RANKS[..self.order]
+    }
+
+    fn views(&self) -> impl Iterator<Item = View> + '_ {
+        let lists: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
+        let pairs = (0..self.order).flat_map(|mode| (0..self.order).map(move |partner| (mode, partner)));
+        pairs.filter(|(mode, partner)| mode != partner).map(move |(mode, partner)| {
+            View::new(&lists, &self.values, mode, partner, SIZES[mode], self.ranks(), Level::best())
+        })
+    }
+
+    fn slices(&self) -> Vec<&[f32]> {
+        self.factors.iter().map(Vec::as_slice).collect()
+    }
+
+    /// The product of an entry's values in all modes but one, and the core's number, for each number of the core.
+    fn terms(&self, entry: usize, without: Option<usize>) -> Vec<f64> {
+        let value = |mode: usize, j: usize| {
+            f64::from(self.factors[mode][self.indices[mode][entry] as usize * RANKS[mode] + j])
+        };
+        let products = concepts(self.ranks()).map(|index| {
+            let modes = (0..self.order).filter(|&mode| Some(mode) != without);
+            modes.map(|mode| value(mode, index[mode])).product::<f64>()
+        });
+        products.collect()
+    }
+
+    /// The design of an entry along a mode.
+    fn design(&self, entry: usize, mode: usize) -> Vec<f64> {
+        let mut design = vec![0.0; RANKS[mode]];
+        let terms = self.terms(entry, Some(mode)).into_iter().zip(&self.core);
+        for (index, (term, &core)) in concepts(self.ranks()).zip(terms) {
+            design[index[mode]] += term * f64::from(core);
+        }
+        design
+    }
+}
+
+/// The mean and the covariance of many draws of a row, without its first concept.
+fn moments(draws: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+    let (count, n) = (draws.len() as f64, draws[0].len());
+    let mean: Vec<f64> = (0..n).map(|k| draws.iter().map(|draw| draw[k]).sum::<f64>() / count).collect();
+    let covariance = (0..n * n).map(|place| {
+        let (k, l) = (place / n, place % n);
+        draws.iter().map(|draw| (draw[k] - mean[k]) * (draw[l] - mean[l])).sum::<f64>() / count
+    });
+    (mean.clone(), covariance.collect())
+}
+
+#[test]
+fn rows_come_from_their_normal_distribution() {
+    const DRAWS: u64 = 4000;
+    for order in 2..=4 {
+        let small = Small::new(order);
+        let mut noise = Noise::new(SIZES[..order].iter().map(|&size| vec![1; size]).collect());
+        noise.tau = 1.7;
+        for (mode, roots) in noise.roots.iter_mut().enumerate() {
+            roots.iter_mut().enumerate().for_each(|(row, root)| *root = 0.6 + 0.1 * (row + mode) as f32);
+        }
+        let share = |entry: usize| -> f64 {
+            let roots = (0..order).map(|mode| noise.roots[mode][small.indices[mode][entry] as usize]);
+            roots.map(|root| f64::from(root).powi(2)).product()
+        };
+        let interrupt = AtomicBool::new(false);
+        for view in small.views() {
+            let mode = view.mode;
+            let free = RANKS[mode] - 1;
+            let mut draws = vec![Vec::new(); SIZES[mode]];
+            for epoch in 0..DRAWS {
+                let given = Given {
+                    view: &view,
+                    ranks: small.ranks(),
+                    factors: &small.slices(),
+                    core: &small.core,
+                    noise: &noise,
+                    matrices: &[],
+                    seed: 1,
+                    epoch,
+                    without: &[],
+                    interrupt: &interrupt,
+                };
+                let drawn = given.draw(None).unwrap();
+                for (row, values) in drawn.rows.chunks(RANKS[mode]).enumerate() {
+                    assert_eq!(values[0], 1.0);
+                    draws[row].push(values[1..].iter().map(|&value| f64::from(value)).collect::<Vec<f64>>());
+                }
+            }
+            for (row, draws) in draws.iter().enumerate() {
+                let mut precision = vec![0.0; free * free];
+                (0..free).for_each(|k| precision[k * free + k] = 1.0);
+                let mut pull = vec![0.0; free];
+                for entry in (0..60).filter(|&entry| small.indices[mode][entry] as usize == row) {
+                    let (d, weight) = (small.design(entry, mode), noise.tau * share(entry));
+                    for k in 0..free {
+                        for l in 0..free {
+                            precision[k * free + l] += weight * d[k + 1] * d[l + 1];
+                        }
+                        pull[k] += weight * d[k + 1] * (f64::from(small.values[entry]) - d[0]);
+                    }
+                }
+                factorize(&mut precision, free);
+                solve_lower(&precision, free, &mut pull);
+                solve_upper(&precision, free, &mut pull);
+                let (mean, covariance) = moments(draws);
+                for k in 0..free {
+                    let mut column = vec![0.0; free];
+                    column[k] = 1.0;
+                    solve_lower(&precision, free, &mut column);
+                    solve_upper(&precision, free, &mut column);
+                    // Five standard errors.
+                    let room = 5.0 * (column[k] / DRAWS as f64).sqrt();
+                    assert!((mean[k] - pull[k]).abs() < room, "order {order}, mode {mode}, row {row}");
+                    let (got, expected) = (covariance[k * free + k], column[k]);
+                    assert!((got / expected - 1.0).abs() < 0.15, "variance {got} and not {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
+    for order in 2..=4 {
+        let small = Small::new(order);
+        let errors: Vec<f64> = (0..60)
+            .map(|entry| {
+                let terms = small.terms(entry, None).into_iter().zip(&small.core);
+                f64::from(small.values[entry])
+                    - terms.map(|(term, &core)| term * f64::from(core)).sum::<f64>()
+            })
+            .collect();
+        let mut gradient = vec![0.0; small.core.len()];
+        for (entry, error) in errors.iter().enumerate() {
+            gradient.iter_mut().zip(small.terms(entry, None)).for_each(|(sum, term)| *sum += error * term);
+        }
+        let squares: f64 = errors.iter().map(|error| error * error).sum();
+        for view in small.views() {
+            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices() };
+            assert!((pass.squared_error(&small.core) / squares - 1.0).abs() < 1e-5);
+            let (_, got) = pass.errors_and_gradient(&small.core);
+            for (got, expected) in got.iter().zip(&gradient) {
+                assert!(
+                    (f64::from(*got) - expected).abs() < 1e-3 * squares.sqrt(),
+                    "{got} and not {expected}"
+                );
+            }
+        }
+    }
+}
+
+/// A matrix coupled to six rows, with a weight that fixes its precision.
+fn matrix(kind: Kind, rank: usize) -> Matrix {
+    let entries = Entries::new(vec![vec![0, 0, 2, 5], vec![0, 1, 1, 2]], vec![1.0, -2.0, 0.5, 1.5]).unwrap();
+    let coupled = Coupled::new(0, kind, entries).unwrap().weighted(2.0);
+    let tensor = Entries::new(vec![(0..6).collect(), (0..6).collect()], vec![1.0; 6]).unwrap();
+    let problem = Problem::builder(tensor).couple(coupled).build().unwrap();
+    Matrix::new(&problem.coupled()[0], 0, 6, rank, 1.0)
+}
+
+#[test]
+fn a_matrix_says_of_a_row_what_its_cells_say() {
+    let rows: Vec<f32> =
+        (0..18).map(|place| if place % 3 == 0 { 1.0 } else { (place as f32).sin() }).collect();
+    for kind in [Kind::Zeros, Kind::Missing] {
+        let mut matrix = matrix(kind, 3);
+        matrix.draw(&rows, 1.5, 1, 1);
+        let cells = matrix.cells().unwrap();
+        // A weight of 2 and a tensor's precision of 1.5, in units of the scaled values.
+        let tau = 3.0 * cells.scale * cells.scale;
+        for row in 0..6 {
+            let mut dense = [None; 3];
+            for (r, c, value) in [(0, 0, 1.0), (0, 1, -2.0), (2, 1, 0.5), (5, 2, 1.5)] {
+                if r == row {
+                    dense[c] = Some(value / cells.scale);
+                }
+            }
+            let (mut precision, mut pull) = ([0.0; 9], [0.0; 3]);
+            matrix.pull_row(row, &rows, &mut precision, &mut pull);
+            let (mut expected, mut expected_pull) = ([0.0; 9], [0.0; 3]);
+            for (column, value) in dense.iter().enumerate() {
+                let Some(value) = value.or((kind == Kind::Zeros).then_some(0.0)) else { continue };
+                let v: Vec<f64> =
+                    cells.columns[3 * column..3 * column + 3].iter().map(|&value| f64::from(value)).collect();
+                for k in 0..3 {
+                    (0..=k).for_each(|l| expected[3 * k + l] += tau * v[k] * v[l]);
+                    expected_pull[k] += tau * value * v[k];
+                }
+            }
+            for k in 0..3 {
+                for l in 0..=k {
+                    let (got, expected) = (precision[3 * k + l], expected[3 * k + l]);
+                    assert!(
+                        (got - expected).abs() < 1e-4 * (1.0 + expected.abs()),
+                        "{got} and not {expected}"
+                    );
+                }
+                assert!((pull[k] - expected_pull[k]).abs() < 1e-4 * (1.0 + expected_pull[k].abs()));
+            }
+        }
+    }
+}

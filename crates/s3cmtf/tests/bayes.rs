@@ -1,0 +1,232 @@
+//! What the default algorithm reaches, promises and survives.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::odd::odd_data;
+use common::planted::{Planted, planted};
+use s3cmtf::world::{World, WorldParams, generate};
+use s3cmtf::{Coupled, Entries, Kind, Params, Problem, Run, Stop, Training};
+
+fn fit(problem: Problem, test: &Entries, params: Params) -> Run {
+    Training::new(problem, params).test(test.clone()).run(|_| {}).unwrap()
+}
+
+fn rmse(problem: Problem, test: &Entries, params: Params) -> f64 {
+    fit(problem, test, params).record.summary.test_rmse.unwrap()
+}
+
+fn alone(planted: &Planted) -> Problem {
+    Problem::builder(planted.train.clone()).build().unwrap()
+}
+
+fn rank(rank: usize) -> Params {
+    Params { ranks: vec![rank], threads: 2, ..Params::default() }
+}
+
+#[test]
+fn planted_models_are_recovered_down_to_their_noise() {
+    // One concept more than planted: the first is the constant. Offsets are absent from the planted ones.
+    for (sizes, ranks, count) in [
+        (vec![80, 60], vec![3, 3], 3_000),
+        (vec![80, 60, 12], vec![3, 3, 2], 20_000),
+        (vec![20, 15, 12, 6], vec![2, 2, 2, 2], 10_000),
+    ] {
+        for noise in [0.1, 0.5] {
+            let planted = planted(&sizes, &ranks, false, 3.0, noise, count, 3);
+            let ranks: Vec<usize> = ranks.iter().map(|rank| rank + 1).collect();
+            let reached = rmse(alone(&planted), &planted.test, Params { ranks, ..rank(2) });
+            assert!(
+                reached < 1.18 * planted.noise,
+                "order {}, noise {noise}: test RMSE {reached}",
+                sizes.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_rank_far_too_high_does_little_harm() {
+    let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.5, 8_000, 11);
+    let (right, high) =
+        (rmse(alone(&planted), &planted.test, rank(4)), rmse(alone(&planted), &planted.test, rank(12)));
+    assert!(high < 1.05 * right, "{high} at rank 12, {right} at rank 4");
+}
+
+#[test]
+fn threads_do_not_change_a_bit_and_seeds_change_little() {
+    let world =
+        generate(&WorldParams { users: 500, businesses: 300, ratings: 20_000, ..WorldParams::default() });
+    let run = |ranks: &[usize], threads: usize, seed: u64, epochs: usize| {
+        let params = Params { ranks: ranks.to_vec(), threads, seed, epochs, ..Params::default() };
+        fit(world.problem().unwrap(), &world.test, params)
+    };
+    let one = run(&[5, 6, 3], 1, 7, 6).model;
+    for threads in [2, 3, 5] {
+        assert_eq!(one, run(&[5, 6, 3], threads, 7, 6).model, "1 and {threads} threads");
+    }
+    assert_ne!(one, run(&[5, 6, 3], 1, 8, 6).model, "another seed is another model");
+    let reached: Vec<f64> =
+        (1..4).map(|seed| run(&[10], 2, seed, 100).record.summary.test_rmse.unwrap()).collect();
+    let (least, most) = reached.iter().fold((f64::MAX, 0.0f64), |(l, m), &r| (l.min(r), m.max(r)));
+    assert!(most - least < 0.005 * least, "{reached:?}");
+}
+
+/// The entries of a test set whose business has at most `most` training entries.
+fn thin(world: &World, most: u32) -> Entries {
+    let mut counts = vec![0u32; world.business_names.len()];
+    world.ratings.indices(1).iter().for_each(|&business| counts[business as usize] += 1);
+    let places: Vec<usize> = (0..world.test.len())
+        .filter(|&entry| counts[world.test.indices(1)[entry] as usize] <= most)
+        .collect();
+    let pick = |mode: usize| places.iter().map(|&entry| world.test.indices(mode)[entry]).collect();
+    let values = places.iter().map(|&entry| world.test.values()[entry]).collect();
+    Entries::new(vec![pick(0), pick(1), pick(2)], values).unwrap()
+}
+
+#[test]
+fn coupled_rows_tell_of_entities_with_few_entries() {
+    let world =
+        generate(&WorldParams { users: 600, businesses: 900, ratings: 8_000, ..WorldParams::default() });
+    let test = thin(&world, 3);
+    assert!(test.len() > 100, "{}", test.len());
+    let plain = Problem::builder(world.ratings.clone()).sizes(vec![600, 900, 24]).build().unwrap();
+    let with = rmse(world.problem().unwrap(), &test, rank(8));
+    let without = rmse(plain, &test, rank(8));
+    assert!(with < 0.9 * without, "{with} with the matrices, {without} without");
+}
+
+#[test]
+fn matrices_of_noise_do_no_harm() {
+    let world =
+        generate(&WorldParams { users: 600, businesses: 400, ratings: 12_000, ..WorldParams::default() });
+    let problem = |noise: Option<Kind>| {
+        let mut builder = Problem::builder(world.ratings.clone()).sizes(vec![600, 400, 24]);
+        if let Some(kind) = noise {
+            let mut numbers = common::Numbers(5);
+            let columns = if kind == Kind::Graph { 400 } else { 20 };
+            let ids: Vec<u32> = (0..6_000).map(|_| numbers.below(400) as u32).collect();
+            let others: Vec<u32> = (0..6_000).map(|_| numbers.below(columns) as u32).collect();
+            let values = (0..6_000).map(|_| numbers.uniform().abs()).collect();
+            let entries = Entries::new(vec![ids, others], values).unwrap();
+            builder = builder.couple(Coupled::new(1, kind, entries).unwrap());
+        }
+        builder.build().unwrap()
+    };
+    let plain = rmse(problem(None), &world.test, rank(8));
+    for kind in [Kind::Missing, Kind::Zeros, Kind::Graph] {
+        let coupled = rmse(problem(Some(kind)), &world.test, rank(8));
+        assert!(coupled < 1.01 * plain, "{}: {coupled} and not {plain}", kind.name());
+    }
+}
+
+#[test]
+fn rows_and_columns_explain_a_coupled_matrix() {
+    let world =
+        generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
+    for kind in [Kind::Zeros, Kind::Missing] {
+        // Every cell is there, so that both kinds are the same matrix.
+        let mut cells = vec![0.0f32; 200 * 6];
+        for entry in 0..world.cities.len() {
+            let (row, column) = (world.cities.indices(0)[entry], world.cities.indices(1)[entry]);
+            cells[(row * 6 + column % 6) as usize] = 1.0;
+        }
+        let ids = |of: &dyn Fn(u32) -> u32| (0..1200).map(of).collect::<Vec<u32>>();
+        let entries =
+            Entries::new(vec![ids(&|cell| cell / 6), ids(&|cell| cell % 6)], cells.clone()).unwrap();
+        let problem = Problem::builder(world.ratings.clone())
+            .sizes(vec![300, 200, 24])
+            .couple(Coupled::new(1, kind, entries).unwrap())
+            .build()
+            .unwrap();
+        let model = fit(problem, &world.test, rank(10)).model;
+        let columns = &model.coupled()[0].factor;
+        let error = |cell: usize| -> f64 {
+            let (u, v) = (model.factors()[1].row(cell / 6), columns.row(cell % 6));
+            let product: f64 = u.iter().zip(v).map(|(&u, &v)| f64::from(u) * f64::from(v)).sum();
+            (product - f64::from(cells[cell])).powi(2)
+        };
+        let mean = cells.iter().sum::<f32>() / 1200.0;
+        let spread: f64 = cells.iter().map(|&value| f64::from(value - mean).powi(2)).sum();
+        let left: f64 = (0..1200).map(error).sum();
+        assert!(left < 0.3 * spread, "{}: {left} of {spread}", kind.name());
+    }
+}
+
+#[test]
+fn other_units_give_the_same_model_in_other_units() {
+    let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.3, 8_000, 4);
+    let in_units = |entries: &Entries| {
+        let indices = (0..3).map(|mode| entries.indices(mode).to_vec()).collect();
+        Entries::new(indices, entries.values().iter().map(|value| 250.0 * value - 4000.0).collect()).unwrap()
+    };
+    let params = Params { epochs: 20, ..rank(5) };
+    let plain = fit(alone(&planted), &planted.test, params.clone());
+    let problem = Problem::builder(in_units(&planted.train)).build().unwrap();
+    let other = fit(problem, &in_units(&planted.test), params);
+    let predictions = plain.model.predict(&planted.test, false).unwrap();
+    let others = other.model.predict(&planted.test, false).unwrap();
+    for (prediction, other) in predictions.iter().zip(others) {
+        assert!((250.0 * prediction - 4000.0 - other).abs() < 10.0, "{prediction} and {other}");
+    }
+}
+
+#[test]
+fn odd_data_neither_diverges_nor_panics() {
+    for (name, entries) in odd_data() {
+        // Rank 12 is above the number of rows of some modes.
+        let problem = Problem::builder(entries.clone()).build().unwrap();
+        let run = Training::new(problem, Params { epochs: 12, ..rank(12) }).run(|_| {}).unwrap();
+        let rmse = run.record.summary.train_rmse;
+        let mean = entries.mean();
+        let spread: f64 = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
+        let spread = (spread / entries.len() as f64).sqrt();
+        assert!(rmse <= 1.05 * spread + 1e-5 * mean.abs() + 1e-25, "{name}: RMSE {rmse}, spread {spread}");
+        assert!(run.model.predict(&entries, false).unwrap().iter().all(|value| value.is_finite()), "{name}");
+    }
+}
+
+#[test]
+fn the_rmse_that_is_told_is_that_of_the_model() {
+    let world =
+        generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
+    for epochs in [1, 2, 9] {
+        for orthogonal in [false, true] {
+            let params = Params { epochs, orthogonal, ..rank(6) };
+            let run = fit(world.problem().unwrap(), &world.test, params);
+            let end = &run.record.summary;
+            assert_eq!((end.stop, end.epochs, end.best_epoch), (Stop::Epochs, epochs, epochs));
+            assert_eq!(end.test_rmse, run.record.history[epochs - 1].test_rmse);
+            for (entries, told) in [(&world.test, end.test_rmse.unwrap()), (&world.ratings, end.train_rmse)] {
+                let evaluated = run.model.evaluate(entries, false).unwrap().rmse;
+                assert!((evaluated - told).abs() < 1e-4, "{evaluated} and not {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_the_model_so_far() {
+    let world =
+        generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
+    let flag = AtomicBool::new(false);
+    let training = Training::new(world.problem().unwrap(), Params { epochs: usize::MAX, ..rank(6) });
+    let run = training.interrupt(&flag).run(|epoch| flag.store(epoch.epoch == 5, Ordering::Relaxed)).unwrap();
+    assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 5));
+    let evaluated = run.model.evaluate(&world.ratings, false).unwrap().rmse;
+    assert!((evaluated - run.record.summary.train_rmse).abs() < 1e-4);
+}
+
+#[test]
+fn a_run_goes_on_where_another_was() {
+    let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.2, 20_000, 9);
+    let first = fit(alone(&planted), &planted.test, Params { epochs: 40, ..rank(4) });
+    let training = Training::new(alone(&planted), Params { epochs: 3, ..rank(4) }).test(planted.test.clone());
+    let second = training.warm_start(first.model.clone()).run(|_| {}).unwrap();
+    let reached = second.record.summary.test_rmse.unwrap();
+    assert!(reached < 1.5 * planted.noise, "{reached}");
+    let cold = rmse(alone(&planted), &planted.test, Params { epochs: 3, ..rank(4) });
+    assert!(reached < 0.8 * cold, "{reached} from a model, {cold} from nothing");
+}

@@ -1,0 +1,101 @@
+//! What a search for settings finds, tells of and keeps to.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::planted::planted;
+use s3cmtf::{Algorithm, End, Event, Params, Problem, Training, Tuned, Tuning};
+
+/// More than any of these searches needs.
+const PLENTY: Duration = Duration::from_secs(3600);
+
+/// A matrix of rank 6.
+fn matrix() -> Problem {
+    Problem::builder(planted(&[60, 50], &[6, 6], true, 2.0, 0.1, 2_000, 3).train).build().unwrap()
+}
+
+fn base(rank: usize) -> Params {
+    Params { ranks: vec![rank], epochs: 30, threads: 1, ..Params::default() }
+}
+
+fn search(tuning: Tuning<'_>) -> Tuned {
+    tuning.budget(PLENTY).run(|_| {}).unwrap()
+}
+
+#[test]
+fn a_rank_that_is_too_small_loses_to_a_larger_one() {
+    let tuned = search(Tuning::new(matrix(), base(2)).algorithms(vec![Algorithm::Bayes]));
+    assert_eq!(tuned.end, End::Searched);
+    assert_eq!(tuned.held_out, 200);
+    let (first, chosen) = (&tuned.trials[0], tuned.recommended().unwrap());
+    assert_eq!((&first.params, first.difference), (&base(2), 0.0));
+    assert!(chosen.params.ranks[0] >= 6, "rank {:?}", chosen.params.ranks);
+    assert!(chosen.is_better() && chosen.rmse < 0.8 * first.rmse, "{} {}", chosen.rmse, first.rmse);
+    assert!((chosen.rmse - first.rmse - chosen.difference).abs() < 1e-9);
+}
+
+#[test]
+fn the_algorithm_and_the_weights_of_sgd_are_searched_too() {
+    let start = Params { ranks: vec![2], epochs: 20, lambda_reg: 200.0, threads: 1, ..Params::sgd() };
+    let tuned = search(Tuning::new(matrix(), start.clone()));
+    let has = |algorithm: Algorithm| tuned.trials.iter().any(|trial| trial.params.algorithm == algorithm);
+    assert!(has(Algorithm::Bayes) && has(Algorithm::Sgd));
+    assert!(tuned.recommended().unwrap().is_better());
+    assert!(tuned.trials.iter().any(|trial| trial.params.lambda_reg < start.lambda_reg));
+}
+
+#[test]
+fn a_budget_too_small_for_more_is_spent_on_the_start() {
+    let mut told = Vec::new();
+    let tuned = Tuning::new(matrix(), base(4))
+        .budget(Duration::ZERO)
+        .run(|event| match event {
+            Event::Start(_) => told.push("start"),
+            Event::Trial(_) => told.push("trial"),
+            Event::Skip(_) => told.push("skip"),
+            Event::Epoch(_) => {}
+        })
+        .unwrap();
+    assert_eq!(told, ["start", "trial"]);
+    assert_eq!((tuned.trials.len(), tuned.end), (1, End::Budget));
+    assert_eq!(tuned.recommended(), tuned.trials.first());
+}
+
+#[test]
+fn an_interrupt_keeps_the_trials_so_far() {
+    let flag = AtomicBool::new(false);
+    let tuned = Tuning::new(matrix(), base(4))
+        .budget(PLENTY)
+        .interrupt(&flag)
+        .run(|event| {
+            if let Event::Trial(_) = event {
+                flag.store(true, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+    assert_eq!((tuned.trials.len(), tuned.end), (1, End::Interrupted));
+    flag.store(true, Ordering::Relaxed);
+    let tuned = Tuning::new(matrix(), base(4)).interrupt(&flag).run(|_| {}).unwrap();
+    assert!(tuned.trials.is_empty() && tuned.recommended().is_none());
+}
+
+#[test]
+fn a_trial_is_a_training_with_the_same_holdout() {
+    let tuned = Tuning::new(matrix(), base(4)).budget(Duration::ZERO).holdout(0.2).run(|_| {}).unwrap();
+    let run = Training::new(matrix(), base(4)).holdout(0.2).run(|_| {}).unwrap();
+    let (tried, trained) = (tuned.trials[0].rmse, run.record.summary.test_rmse.unwrap());
+    assert!((tried - trained).abs() < 1e-4 * trained, "{tried} {trained}");
+}
+
+#[test]
+fn settings_and_shares_out_of_range_are_refused() {
+    let error = |tuning: Tuning<'_>| tuning.run(|_| {}).unwrap_err().to_string();
+    assert!(error(Tuning::new(matrix(), base(0))).starts_with("rank should be from 1"));
+    for share in [0.0, 1.0, f64::NAN] {
+        let error = error(Tuning::new(matrix(), base(4)).holdout(share));
+        assert!(error.starts_with("holdout should be between 0 and 1"), "{error}");
+    }
+}
