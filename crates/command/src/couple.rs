@@ -1,5 +1,6 @@
 //! `--couple MODE=FILE[,kind][,weight=W]`: from the text to a coupled matrix.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -41,6 +42,13 @@ impl FromStr for CoupleArg {
         }
         let kind = kind.unwrap_or(Kind::Missing);
         Ok(CoupleArg { mode: mode.into(), file: file.into(), kind, weight })
+    }
+}
+
+impl fmt::Display for CoupleArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={},{}", self.mode, self.file.display(), self.kind.name())?;
+        self.weight.map_or(Ok(()), |weight| write!(f, ",weight={weight}"))
     }
 }
 
@@ -125,6 +133,14 @@ mod tests {
         let full = parse("1=dir/a=b.tns,weight=0.5,graph").unwrap();
         assert_eq!((full.kind, full.weight), (Kind::Graph, Some(0.5)));
         assert_eq!(full.file, PathBuf::from("dir/a=b.tns"));
+    }
+
+    #[test]
+    fn what_was_typed_can_be_typed_again() {
+        for text in ["user=a.tns", "1=dir/a=b.tns,weight=0.5,graph", "item=genre,zeros"] {
+            let couple = parse(text).unwrap();
+            assert_eq!(parse(&couple.to_string()).unwrap(), couple);
+        }
     }
 
     #[test]

@@ -2,18 +2,15 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::{Entries, Model, Problem, Run, Stop, Training, files};
+use s3cmtf::{Entries, Run, Stop, Training, files};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
 use crate::progress::Progress;
-use crate::{couple, interrupt, print, summary};
+use crate::{interrupt, print, problem, summary};
 
 /// Runs the verb.
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
-    if args.patience.is_some() && args.test.is_none() && args.holdout.is_none() {
-        return Err(usage("--patience needs entries to watch: give --test FILE or --holdout SHARE too"));
-    }
     if let Some(share) = args.holdout
         && !(share > 0.0 && share < 1.0)
     {
@@ -25,9 +22,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.out {
         files::check_out(folder)?;
     }
-    let init = args.init.as_deref().map(files::load).transpose()?.map(|(model, _)| model);
-    let params = args.params(init.as_ref());
-    let problem = read_problem(args, init.as_ref())?;
+    let init = args.init.as_deref().map(files::load).transpose()?;
+    let params = args.settings.params(init.as_ref())?;
+    let init = init.map(|(model, _)| model);
+    let problem = problem::read(&args.tensor, &args.data, init.as_ref())?;
     params.check(&problem)?;
     let test =
         args.test.as_deref().map(|path| files::read_entries(path, Some(problem.order()))).transpose()?;
@@ -83,38 +81,4 @@ fn finish(args: &FitArgs, run: &Run, followed: anyhow::Result<()>) -> anyhow::Re
         Stop::Diverged if end.epochs == 0 => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     })
-}
-
-/// Reads the tensor and the coupled matrices.
-fn read_problem(args: &FitArgs, init: Option<&Model>) -> anyhow::Result<Problem> {
-    let known = args.modes.clone().or_else(|| init.map(mode_names));
-    if let Some(names) = &known {
-        // A mistyped mode should not wait for a large tensor to be read.
-        couple::names(&args.couple, names)?;
-    }
-    let entries = files::read_entries(&args.tensor, None)?;
-    if let Some(model) = init
-        && model.modes().len() != entries.order()
-    {
-        anyhow::bail!(
-            "{}: {} indices per entry, but the model to start from has {} modes",
-            args.tensor.display(),
-            entries.order(),
-            model.modes().len()
-        );
-    }
-    let names = known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());
-    let matrices = couple::names(&args.couple, &names)?;
-    let mut builder = Problem::builder(entries).names(names.clone());
-    if let Some(sizes) = &args.sizes {
-        builder = builder.sizes(sizes.clone());
-    }
-    for (couple, name) in args.couple.iter().zip(&matrices) {
-        builder = builder.couple(couple.read(&names, name)?);
-    }
-    Ok(builder.build()?)
-}
-
-fn mode_names(model: &Model) -> Vec<String> {
-    model.modes().iter().map(|mode| mode.name().to_owned()).collect()
 }

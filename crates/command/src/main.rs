@@ -5,17 +5,21 @@
 mod args;
 mod bench;
 mod check;
+mod columns;
 mod couple;
 mod demo;
 mod evaluate;
 mod failure;
 mod fit;
+mod folds;
 mod generate;
 mod interrupt;
 mod predict;
 mod print;
+mod problem;
 mod progress;
 mod summary;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().verb {
         Verb::Fit(args) => fit::run(&args),
         Verb::Evaluate(args) => evaluate::run(&args),
+        Verb::Tune(args) => tune::run(&args),
         Verb::Predict(args) => predict::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),

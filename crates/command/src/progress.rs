@@ -16,7 +16,7 @@ pub(crate) enum Progress {
     /// A person at a terminal.
     Bar(ProgressBar),
     /// A log.
-    Lines { epochs: usize, last: Option<Instant> },
+    Lines { label: String, epochs: usize, last: Option<Instant> },
     /// A program that reads stdout, and why it could not be told of everything.
     Json { failure: Option<anyhow::Error> },
     /// Nobody.
@@ -33,7 +33,17 @@ impl Progress {
         } else if io::stderr().is_terminal() {
             Progress::Bar(bar(epochs))
         } else {
-            Progress::Lines { epochs, last: None }
+            Progress::Lines { label: String::new(), epochs, last: None }
+        }
+    }
+
+    /// The progress of one of many runs, which `label` tells apart. A log is told only of those that are not over soon.
+    pub(crate) fn of_many(label: &str, epochs: usize, quiet: bool) -> Self {
+        let label = format!("{label}: ");
+        match Progress::new(epochs, false, quiet) {
+            Progress::Bar(bar) => Progress::Bar(bar.with_prefix(label)),
+            Progress::Lines { epochs, .. } => Progress::Lines { label, epochs, last: Some(Instant::now()) },
+            other => other,
         }
     }
 
@@ -44,10 +54,10 @@ impl Progress {
                 bar.set_message(numbers(epoch));
                 bar.set_position(epoch.epoch as u64);
             }
-            Progress::Lines { epochs, last } => {
+            Progress::Lines { label, epochs, last } => {
                 if last.is_none_or(|last| last.elapsed() >= BETWEEN_LINES) {
                     *last = Some(Instant::now());
-                    print::status(format_args!("epoch {}/{epochs} {}", epoch.epoch, numbers(epoch)));
+                    print::status(format_args!("{label}epoch {}/{epochs} {}", epoch.epoch, numbers(epoch)));
                 }
             }
             // A stdout that fails must not cost the model: the run goes on, and the failure is told at its end.
@@ -75,7 +85,7 @@ impl Progress {
 }
 
 fn bar(epochs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("epoch {pos}/{len} {wide_bar} {msg}, {eta} left")
+    let style = ProgressStyle::with_template("{prefix}epoch {pos}/{len} {wide_bar} {msg}, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::new(epochs as u64).with_style(style);
     // A long epoch should not look like a stopped one.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::whole;
+use crate::couple::CoupleArg;
 
 /// What `bench` was given.
 #[derive(Debug, clap::Args)]
@@ -21,6 +22,23 @@ pub(crate) struct BenchArgs {
     /// No progress
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
+}
+
+/// Data of the user's own, to measure beside the made-up ones.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OwnData {
+    /// Entries of your own to train on, beside the made-up ones; with --test
+    #[arg(long, value_name = "FILE", requires = "test")]
+    pub(crate) train: Option<PathBuf>,
+    /// What to call them
+    #[arg(long, value_name = "NAME", default_value = "own", requires = "train")]
+    pub(crate) name: String,
+    /// Entries of your own to test on
+    #[arg(long, value_name = "FILE", requires = "train")]
+    pub(crate) test: Option<PathBuf>,
+    /// A matrix coupled to them, as in fit
+    #[arg(long, value_name = "MODE=FILE[,KIND]", requires = "train")]
+    pub(crate) couple: Vec<CoupleArg>,
 }
 
 /// What can be measured.
@@ -82,6 +100,17 @@ pub(crate) enum BenchVerb {
         /// How often each is measured, in turns; the fastest counts
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
         repeats: usize,
+    },
+    /// The default algorithm against its parts and against gradient descent, by the RMSE on entries not trained on
+    Accuracy {
+        #[command(flatten)]
+        own: OwnData,
+        /// Besides the default, only what has this in its name
+        #[arg(long, value_name = "WORD", default_value = "")]
+        only: String,
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
     },
     /// All of these, one after the other
     All,

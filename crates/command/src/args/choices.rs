@@ -1,7 +1,7 @@
 //! The words that some flags choose from, and what they mean to the library.
 
 use clap::ValueEnum;
-use s3cmtf::{CoreKind, Instructions, Method, Params, Scheme};
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, Scheme};
 
 /// The words of `--core`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -17,6 +17,51 @@ impl From<CoreChoice> for CoreKind {
         match choice {
             CoreChoice::Full => CoreKind::Full,
             CoreChoice::Diagonal => CoreKind::Diagonal,
+        }
+    }
+}
+
+/// The words of `--algorithm`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AlgorithmChoice {
+    /// Draw models from all those that explain the data, and average them; nothing needs tuning
+    Bayes,
+    /// The paper's stochastic gradient descent
+    Sgd,
+}
+
+impl From<AlgorithmChoice> for Algorithm {
+    fn from(choice: AlgorithmChoice) -> Self {
+        match choice {
+            AlgorithmChoice::Bayes => Algorithm::Bayes,
+            AlgorithmChoice::Sgd => Algorithm::Sgd,
+        }
+    }
+}
+
+/// The words of `--without`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PartChoice {
+    /// Rows differ in how predictable they are
+    Shares,
+    /// Concepts differ in how much they matter
+    Relevance,
+    /// Offsets, pairs and higher interactions of modes differ in how much they matter
+    Sets,
+    /// What is averaged of a row is the distribution that it was drawn from
+    Distributions,
+    /// There is an average, and not the last draw alone
+    Average,
+}
+
+impl From<PartChoice> for Part {
+    fn from(choice: PartChoice) -> Self {
+        match choice {
+            PartChoice::Shares => Part::Shares,
+            PartChoice::Relevance => Part::Relevance,
+            PartChoice::Sets => Part::Sets,
+            PartChoice::Distributions => Part::Distributions,
+            PartChoice::Average => Part::Average,
         }
     }
 }
@@ -95,10 +140,11 @@ pub(crate) enum Preset {
 
 impl Preset {
     /// The settings that explicit flags then override.
-    pub(crate) fn params(self) -> Params {
-        match self {
-            Preset::Default => Params::default(),
-            Preset::Paper => Params::paper(),
+    pub(crate) fn params(self, algorithm: Algorithm) -> Params {
+        match (self, algorithm) {
+            (Preset::Default, Algorithm::Bayes) => Params::default(),
+            (Preset::Default, Algorithm::Sgd) => Params::sgd(),
+            (Preset::Paper, _) => Params::paper(),
         }
     }
 }

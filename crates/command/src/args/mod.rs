@@ -2,16 +2,26 @@
 
 mod bench;
 mod choices;
+mod data;
+mod evaluate;
 mod fit;
+mod flags;
 mod generate;
+mod settings;
+mod tune;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use bench::{BenchArgs, BenchVerb};
+pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
+pub(crate) use data::DataArgs;
+pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
+pub(crate) use flags::fit_line;
 pub(crate) use generate::GenerateArgs;
+pub(crate) use settings::SettingArgs;
+pub(crate) use tune::TuneArgs;
 
 /// Finds the hidden factors shared by a sparse tensor and its side matrices, and predicts the missing entries.
 #[derive(Debug, Parser)]
@@ -28,6 +38,8 @@ Examples:
   s3cmtf check ratings.tns friends.tns
   s3cmtf fit ratings.tns --modes user,business,month --couple user=friends.tns,graph --test test.tns --out model
   s3cmtf evaluate model test.tns
+  s3cmtf evaluate ratings.tns --folds 5
+  s3cmtf tune ratings.tns --budget 300
   s3cmtf predict model cells.tns --clip
 
 Files are text, one entry per line: an index per mode, counted from 1, then the value, separated by blanks or
@@ -38,8 +50,10 @@ tabs. # starts a comment. Files may be packed with gzip.";
 pub(crate) enum Verb {
     /// Factorize a tensor and the matrices coupled to it
     Fit(Box<FitArgs>),
-    /// Measure how far a model's predictions lie from known entries
-    Evaluate(EvaluateArgs),
+    /// Measure how far a model's predictions lie from known entries, or cross validate
+    Evaluate(Box<EvaluateArgs>),
+    /// Search for the settings that predict best, within a budget of time
+    Tune(Box<TuneArgs>),
     /// Predict the value of each given cell
     Predict(PredictArgs),
     /// Say what is in data files, and what is wrong with them
@@ -50,21 +64,6 @@ pub(crate) enum Verb {
     Generate(GenerateArgs),
     /// Measure the speed of this machine on made-up data, one JSON object per line
     Bench(BenchArgs),
-}
-
-/// What `evaluate` was given.
-#[derive(Debug, clap::Args)]
-pub(crate) struct EvaluateArgs {
-    /// The folder of a model that `fit --out` saved
-    pub(crate) model: PathBuf,
-    /// The file of known entries
-    pub(crate) tensor: PathBuf,
-    /// Keep predictions within the range of the training values
-    #[arg(long)]
-    pub(crate) clip: bool,
-    /// Print one JSON object: entries, unknown, rmse, mae
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// What `predict` was given.

@@ -36,7 +36,7 @@ pub(super) fn run(
     scale: Scale,
     report: &mut Report<'_>,
 ) -> anyhow::Result<()> {
-    let params = Params { ranks: vec![12], epochs: 3, threads, ..Params::default() };
+    let params = Params { ranks: vec![12], epochs: 3, threads, ..Params::sgd() };
     let mut table = Table::new(&[
         "entries",
         "an epoch",

@@ -30,7 +30,7 @@ struct Row {
 
 /// Measures an epoch and the evaluation after it.
 pub(super) fn run(threads: usize, scale: Scale, report: &mut Report<'_>) -> anyhow::Result<()> {
-    let params = Params { ranks: vec![12], epochs: 5, threads, ..Params::default() };
+    let params = Params { ranks: vec![12], epochs: 5, threads, ..Params::sgd() };
     let shape = Shape::named("movielens-10m").unwrap_or_default();
     let shape = scale.shape(&Shape { matrices: Vec::new(), ..shape });
     report.progress(format_args!("evaluation: making {} entries", count(shape.entries as f64)));

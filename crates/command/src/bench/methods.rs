@@ -71,7 +71,7 @@ pub(super) fn run(only: &str, threads: usize, scale: Scale, report: &mut Report<
     let mut table =
         Table::new(&["shape", "entries", "core", "fast", "opt", "ratio", "RMSE fast", "RMSE opt"]);
     let mut bars = Vec::new();
-    let threads = Params { threads, ..Params::default() }.n_threads();
+    let threads = Params { threads, ..Params::sgd() }.n_threads();
     for case in cases().into_iter().filter(|case| case.name.contains(only)) {
         let row = compare(case, threads, scale, report)?;
         report.row(&row)?;

@@ -3,6 +3,7 @@
 //! A figure is a ratio of two measurements of one run, and a measurement holds the RMSE it reached against what it
 //! must be, so that nothing is fast by being wrong. Nothing here fails for being slow.
 
+mod accuracy;
 mod all;
 mod axis;
 mod entries;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
+        BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
         BenchVerb::All => all::run(args),
     }?;
     Ok(ExitCode::SUCCESS)

@@ -32,7 +32,7 @@ pub(super) fn run(
     scale: Scale,
     report: &mut Report<'_>,
 ) -> anyhow::Result<()> {
-    let params = Params { ranks: vec![10], epochs: 8, threads, ..Params::default() };
+    let params = Params { ranks: vec![10], epochs: 8, threads, ..Params::sgd() };
     let base = Shape::named("synthetic").unwrap_or_default();
     let mut table =
         Table::new(&["size of a mode", "an epoch", "ratio", "peak memory", "RMSE", "RMSE of the mean"]);

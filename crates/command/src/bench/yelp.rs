@@ -28,7 +28,7 @@ struct Row {
 
 /// Measures the shape.
 pub(super) fn run(threads: usize, scale: Scale, report: &mut Report<'_>) -> anyhow::Result<()> {
-    let params = Params { ranks: vec![10], epochs: 5, threads, ..Params::default() };
+    let params = Params { ranks: vec![10], epochs: 5, threads, ..Params::sgd() };
     let shape = scale.shape(&Shape::named("yelp").unwrap_or_default());
     let whole = measure_whole("yelp", &shape, params.clone(), report)?;
     let row = Row {

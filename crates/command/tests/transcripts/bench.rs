@@ -132,9 +132,9 @@ fn instructions_are_compared() {
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 7);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 8);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
-    let names = ["entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
+    let names = ["accuracy", "entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
     let files: Vec<String> = names
         .iter()
         .flat_map(|name| ["jsonl", "md", "svg"].map(|ending| format!("{name}.{ending}")))

@@ -61,20 +61,34 @@ fn json_has_a_line_per_epoch_and_one_at_the_end() {
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(
             fields(line),
-            [
-                "entries_per_second",
-                "epoch",
-                "evaluation_seconds",
-                "rate",
-                "seconds",
-                "test_rmse",
-                "train_rmse"
-            ]
+            ["entries_per_second", "epoch", "evaluation_seconds", "seconds", "test_rmse", "train_rmse"]
         );
         assert_eq!(line["epoch"], number + 1);
         assert!(line["test_rmse"].is_number());
         assert!(line["evaluation_seconds"].as_f64().unwrap() > 0.0);
     }
+}
+
+#[test]
+fn json_tells_the_rate_of_steps() {
+    let shown =
+        Folder::with_ratings().run("fit ratings.tns --algorithm sgd --rank 2 --epochs 1 --json").succeeds();
+    assert!(shown.json()[0]["rate"].is_number());
+}
+
+#[test]
+fn a_flag_of_sgd_chooses_it() {
+    let folder = Folder::with_ratings();
+    for flags in ["--nonnegative", "--rank 1", "--core diagonal", "--lambda-reg 1"] {
+        let shown = folder.run(&format!("fit ratings.tns {flags} --epochs 1 --json")).succeeds();
+        assert!(shown.json()[0]["rate"].is_number(), "{flags}");
+    }
+    // Goes on as the model was made.
+    folder.run("fit ratings.tns --rate 0.01 --rank 2 --epochs 1 --out sgd").succeeds();
+    let shown = folder.run("fit ratings.tns --init sgd --epochs 1 --json").succeeds();
+    assert!(shown.json()[0]["rate"].is_number());
+    let shown = folder.run("fit ratings.tns --init sgd --algorithm bayes --epochs 1");
+    shown.fails(2, &["algorithm should be sgd, as in the model to start from, but is bayes"]);
 }
 
 #[test]
@@ -94,6 +108,9 @@ fn a_holdout_is_what_patience_watches() {
     assert!(end["test_rmse"].is_number());
     assert!(end["stop"] == "patience" || end["epochs"] == 200, "{end}");
     folder.run("fit ratings.tns --rank 2 --epochs 2 --holdout 0.2 --test test.tns --patience 2").succeeds();
+    // Without a share, some are held out all the same: a test set is not watched.
+    folder.run("fit ratings.tns --rank 2 --epochs 4 --test test.tns --patience 2").succeeds();
+    folder.run("fit ratings.tns --algorithm sgd --rank 2 --epochs 4 --patience 2").succeeds();
 }
 
 #[test]
@@ -182,7 +199,7 @@ fn two_matrices_of_one_mode_and_file_name_are_told_apart() {
 fn a_run_that_learnt_nothing_is_a_failure() {
     let folder = Folder::new();
     folder.write("huge.tns", "1 1 1 3e38\n2 2 2 -3e38\n1 2 2 3e38\n");
-    let shown = folder.run("fit huge.tns --rank 2 --epochs 3");
+    let shown = folder.run("fit huge.tns --algorithm sgd --rank 2 --epochs 3");
     assert_eq!(shown.code, 1, "{}{}", shown.stdout, shown.stderr);
     assert!(shown.stdout.contains("no step size was small enough"), "{}", shown.stdout);
 }

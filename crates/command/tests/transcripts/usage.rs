@@ -22,7 +22,7 @@ fn no_verb_an_unknown_verb_an_unknown_flag() {
 fn help_and_version_are_no_failures() {
     let folder = Folder::new();
     folder.run("--version").succeeds().prints(&["s3cmtf "]);
-    folder.run("--help").succeeds().prints(&["fit", "evaluate", "predict", "check", "demo"]);
+    folder.run("--help").succeeds().prints(&["fit", "evaluate", "tune", "predict", "check", "demo"]);
     let flags = [
         "--couple",
         "--modes",
@@ -99,7 +99,7 @@ fn settings_out_of_range() {
 #[test]
 fn flags_that_contradict_each_other() {
     fit_refuses("--rank 2 --ranks 2,2,2", &["--rank", "--ranks"]);
-    fit_refuses("--patience 3", &["--patience", "--test", "--holdout"]);
+    fit_refuses("--algorithm bayes --nonnegative", &["--nonnegative needs --algorithm sgd"]);
     fit_refuses("--nonnegative --orthogonal", &["orthogonal should be off"]);
     fit_refuses("--deterministic --scheme lock-free --threads 2", &["scheme should be blocks"]);
 }

@@ -1,0 +1,170 @@
+//! From settings back to what would be typed for them.
+
+use std::path::Path;
+
+use s3cmtf::{Algorithm, Params, Scheme, Start};
+
+use super::DataArgs;
+
+/// The command line that fits a tensor with the given settings.
+pub(crate) fn fit_line(tensor: &Path, data: &DataArgs, params: &Params) -> String {
+    let mut words = vec!["s3cmtf".to_owned(), "fit".to_owned(), tensor.display().to_string()];
+    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    if let Some(modes) = &data.modes {
+        add("--modes", modes.join(","));
+    }
+    if let Some(sizes) = &data.sizes {
+        add("--sizes", list(sizes));
+    }
+    for couple in &data.couple {
+        add("--couple", couple.to_string());
+    }
+    words.extend(flags(params));
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The flags that make the given settings of the preset that they are nearest to.
+fn flags(params: &Params) -> Vec<String> {
+    let mut flags = Flags(Vec::new());
+    let is_sgd = params.algorithm == Algorithm::Sgd;
+    let usual = match params.start {
+        Start::Random if is_sgd => Params::paper(),
+        _ if is_sgd => Params::sgd(),
+        _ => Params::default(),
+    };
+    if usual == Params::paper() {
+        flags.value("--preset", "paper");
+    } else if is_sgd {
+        flags.value("--algorithm", params.algorithm.name());
+    }
+    match &params.ranks[..] {
+        ranks if ranks == usual.ranks => {}
+        [rank] => flags.value("--rank", rank),
+        ranks => flags.value("--ranks", list(ranks)),
+    }
+    if params.epochs != usual.epochs {
+        flags.value("--epochs", params.epochs);
+    }
+    if is_sgd {
+        add_sgd(&mut flags, params, &usual);
+    } else if !params.without.is_empty() {
+        let parts: Vec<&str> = params.without.iter().map(|part| part.name()).collect();
+        flags.value("--without", parts.join(","));
+    }
+    flags.switch("--orthogonal", params.orthogonal);
+    if let Some(patience) = params.patience {
+        flags.value("--patience", patience);
+    }
+    if params.threads != usual.threads {
+        flags.value("--threads", params.threads);
+    }
+    if let Some(instructions) = params.instructions {
+        flags.value("--instructions", instructions.name());
+    }
+    if params.seed != usual.seed {
+        flags.value("--seed", params.seed);
+    }
+    flags.0
+}
+
+/// The flags that only stochastic gradient descent has.
+fn add_sgd(flags: &mut Flags, params: &Params, usual: &Params) {
+    if params.core != usual.core {
+        flags.value("--core", params.core.name());
+    }
+    if let (Some(rate), true) = (params.rate, params.rate != usual.rate) {
+        flags.value("--rate", rate);
+    }
+    for (flag, value, usual) in [
+        ("--decay", params.decay, usual.decay),
+        ("--lambda-reg", params.lambda_reg, usual.lambda_reg),
+        ("--lambda-couple", params.lambda_couple, usual.lambda_couple),
+    ] {
+        if value != usual {
+            flags.value(flag, value);
+        }
+    }
+    if params.tolerance != usual.tolerance {
+        flags.value("--tolerance", params.tolerance);
+    }
+    if params.method != usual.method {
+        flags.value("--method", params.method.name());
+    }
+    if params.scheme == Scheme::LockFree {
+        flags.value("--scheme", "lock-free");
+    }
+    flags.switch("--l1", params.l1);
+    flags.switch("--nonnegative", params.nonnegative);
+    flags.switch("--deterministic", params.deterministic);
+}
+
+/// Words of a command line.
+struct Flags(Vec<String>);
+
+impl Flags {
+    fn value(&mut self, flag: &str, value: impl ToString) {
+        self.0.extend([flag.to_owned(), value.to_string()]);
+    }
+
+    fn switch(&mut self, flag: &str, on: bool) {
+        self.0.extend(on.then(|| flag.to_owned()));
+    }
+}
+
+fn list<T: ToString>(numbers: &[T]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, FitArgs, Verb};
+
+    fn typed(line: &str) -> FitArgs {
+        let Verb::Fit(args) = Args::parse_from(line.split_whitespace()).verb else { panic!("{line}") };
+        *args
+    }
+
+    #[test]
+    fn what_a_line_says_is_what_its_settings_say() {
+        for flags in [
+            "",
+            "--rank 4",
+            "--ranks 4,3,2 --epochs 7 --patience 3",
+            "--seed 9 --threads 2 --instructions portable --orthogonal",
+            "--without shares,average",
+            "--algorithm sgd",
+            "--algorithm sgd --epochs 100",
+            "--lambda-reg 0.3 --lambda-couple 2.5 --decay 0.05 --rate 0.003 --tolerance 0.01",
+            "--l1 --nonnegative --core diagonal --scheme lock-free --method opt",
+            "--algorithm sgd --deterministic",
+            "--preset paper --rank 5 --rate 0.002",
+        ] {
+            let line = format!("s3cmtf fit a.tns --modes u,i,t --sizes 9,8,7 --couple u=f.tns,graph {flags}");
+            let args = typed(&line);
+            let params = args.settings.params(None).unwrap();
+            let again = fit_line(&args.tensor, &args.data, &params);
+            assert_eq!(typed(&again).settings.params(None).unwrap(), params, "{again}");
+            assert!(again.starts_with(line[..line.len() - flags.len()].trim()), "{again}");
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_each_word_as_one() {
+        assert_eq!(quoted("user=a/b.tns,zeros"), "user=a/b.tns,zeros");
+        assert_eq!(quoted("my data.tns"), "'my data.tns'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,41 @@
+//! What `tune` was given.
+
+use std::path::PathBuf;
+
+use super::{DataArgs, SettingArgs};
+
+/// What `tune` was given. The settings are where the search starts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TuneArgs {
+    /// The file of the tensor's entries: an index per mode, counted from 1, then the value
+    pub(crate) tensor: PathBuf,
+    /// Seconds that the search may take, above 0; the settings it starts from are tried whatever that takes
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60.0,
+        allow_negative_numbers = true,
+        help_heading = "Search"
+    )]
+    pub(crate) budget: f64,
+    /// Compare settings on this share of the entries, between 0 and 1, which is held out from training
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = 0.1,
+        allow_negative_numbers = true,
+        help_heading = "Search"
+    )]
+    pub(crate) holdout: f64,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+
+    /// Print one JSON object for each of the settings and one at the end, and nothing else, on stdout
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No progress; notes, errors and the table are still printed
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,259 @@
+//! What each part of the default algorithm is worth, in the RMSE on entries that training has not seen.
+
+use std::collections::BTreeMap;
+
+use anyhow::ensure;
+use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Training, files};
+use serde::Serialize;
+
+use super::Scale;
+use super::plot::{Bar, Plot};
+use super::report::Report;
+use super::table::Table;
+use crate::args::OwnData;
+use crate::couple;
+
+const RANK: usize = 12;
+/// Fewer ratings tell nothing.
+const LEAST: usize = 4_000;
+/// An RMSE may be larger than another by this share of it and still be called as good: seeds differ by nearly as much where
+/// data are thin.
+const ROOM: f64 = 0.01;
+
+/// Ratings to learn from, others to test on, and coupled matrices.
+struct Set {
+    name: String,
+    train: Entries,
+    test: Entries,
+    coupled: Vec<Coupled>,
+}
+
+/// What a model is given.
+#[derive(Clone, Copy)]
+enum Given {
+    All,
+    TensorAlone,
+    /// All, and a matrix that has nothing to do with anything.
+    Noise,
+    /// All but the last mode.
+    FewerModes,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    data: &'a str,
+    what: &'a str,
+    test_rmse: f64,
+    /// How much larger that is than the RMSE of the defaults.
+    over_default: f64,
+    seconds: f64,
+}
+
+/// Measures the made-up sets, and the user's own if there is one.
+pub(super) fn run(
+    own: &OwnData,
+    only: &str,
+    threads: usize,
+    scale: Scale,
+    report: &mut Report<'_>,
+) -> anyhow::Result<()> {
+    let mut sets = vec![world("world", 60_000, scale)?, world("thin world", 8_000, scale)?];
+    sets.extend(own_set(own)?);
+    let mut table = Table::new(&["data", "what", "test RMSE", "over the default", "seconds"]);
+    let (mut bars, mut held) = (Vec::new(), Ok(()));
+    for set in &sets {
+        let rows = measure(set, only, threads, report)?;
+        held = held.and(hold(&set.name, set.train.len(), &rows));
+        let default = rows[DEFAULT].test_rmse;
+        for mut row in rows {
+            row.over_default = row.test_rmse - default;
+            report.row(&row)?;
+            let rmse = format!("{:.4}", row.test_rmse);
+            table.row([
+                row.data.to_owned(),
+                row.what.to_owned(),
+                rmse.clone(),
+                format!("{:+.4}", row.over_default),
+                format!("{:.1}", row.seconds),
+            ]);
+            bars.push(Bar { name: format!("{}: {}", row.data, row.what), value: row.test_rmse, text: rmse });
+        }
+    }
+    let title = "Accuracy: the default algorithm, its parts, and what they are worth, rank 12";
+    let axis_text = |value: f64| format!("{value:.2}");
+    report.finish(
+        "accuracy",
+        title,
+        &table,
+        &Plot::Bars { axis: "test RMSE", axis_text, log: false, bars },
+    )?;
+    held
+}
+
+/// The place of the defaults among what is measured.
+const DEFAULT: usize = 1;
+
+fn measure<'a>(
+    set: &'a Set,
+    only: &str,
+    threads: usize,
+    report: &Report<'_>,
+) -> anyhow::Result<Vec<Row<'a>>> {
+    let bayes = Params { ranks: vec![RANK], threads, ..Params::default() };
+    let without = |part: Part| Params { without: vec![part], ..bayes.clone() };
+    let cases: Vec<(&'static str, Given, Params)> = vec![
+        ("bayes, the default", Given::All, bayes.clone()),
+        ("seed 2", Given::All, Params { seed: 2, ..bayes.clone() }),
+        ("seed 3", Given::All, Params { seed: 3, ..bayes.clone() }),
+        ("one thread", Given::All, Params { threads: 1, ..bayes.clone() }),
+        ("rank 24", Given::All, Params { ranks: vec![2 * RANK], ..bayes.clone() }),
+        ("without the last mode", Given::FewerModes, bayes.clone()),
+        ("without coupled matrices", Given::TensorAlone, bayes.clone()),
+        (
+            "rank 24 without coupled matrices",
+            Given::TensorAlone,
+            Params { ranks: vec![2 * RANK], ..bayes.clone() },
+        ),
+        ("with a matrix of noise", Given::Noise, bayes.clone()),
+        ("without shares: all rows equally predictable", Given::All, without(Part::Shares)),
+        ("without relevance: all concepts alike", Given::All, without(Part::Relevance)),
+        ("without sets: offsets, pairs and more alike", Given::All, without(Part::Sets)),
+        ("without distributions: the mean of rows", Given::All, without(Part::Distributions)),
+        ("without average: the last draw", Given::All, without(Part::Average)),
+        ("sgd", Given::All, Params { ranks: vec![RANK], threads, ..Params::sgd() }),
+        ("sgd, the paper's settings", Given::All, Params { ranks: vec![RANK], threads, ..Params::paper() }),
+    ];
+    let mean = set.train.mean();
+    let squares = set.test.values().iter().map(|&value| (f64::from(value) - mean).powi(2));
+    let mean_rmse = (squares.sum::<f64>() / set.test.len() as f64).sqrt();
+    let row = |what, test_rmse, seconds| Row { data: &set.name, what, test_rmse, over_default: 0.0, seconds };
+    let mut rows = vec![row("the mean for all", mean_rmse, 0.0)];
+    for (place, (what, given, params)) in cases.into_iter().enumerate() {
+        if place > 0 && !what.contains(only) {
+            continue;
+        }
+        report.progress(format_args!("accuracy: {}, {what}", set.name));
+        let test = set.test(given)?;
+        let end = Training::new(set.problem(given)?, params).test(test).run(|_| {})?.record.summary;
+        rows.push(row(what, end.test_rmse.unwrap_or(f64::NAN), end.seconds));
+    }
+    Ok(rows)
+}
+
+/// Holds what the defaults promise.
+fn hold(name: &str, entries: usize, rows: &[Row<'_>]) -> anyhow::Result<()> {
+    let of: BTreeMap<&str, f64> = rows.iter().map(|row| (row.what, row.test_rmse)).collect();
+    let default = rows[DEFAULT].test_rmse;
+    let as_good = |better: f64, worse: f64| better <= (1.0 + ROOM) * worse;
+    // Where there are fewer entries than numbers in the core, a high rank does harm.
+    let double = of.get("rank 24").copied().filter(|_| entries > (2 * RANK).pow(3)).unwrap_or(default);
+    ensure!(as_good(double, default), "{name}: {default} by default, but {double} for rank 24");
+    for what in [
+        "the mean for all",
+        "sgd",
+        "sgd, the paper's settings",
+        "without coupled matrices",
+        "without the last mode",
+    ] {
+        let other = of.get(what).copied().unwrap_or(default);
+        ensure!(as_good(default, other), "{name}: {default} by default, but {other} for {what}");
+    }
+    for what in ["one thread", "with a matrix of noise"] {
+        let other = of.get(what).copied().unwrap_or(default);
+        ensure!(as_good(other, default), "{name}: {default} by default, but {other} for {what}");
+    }
+    Ok(())
+}
+
+impl Set {
+    fn modes(&self, given: Given) -> usize {
+        self.train.order() - usize::from(matches!(given, Given::FewerModes))
+    }
+
+    /// Sizes that hold all ids of the entries and of the coupled matrices.
+    fn sizes(&self, modes: usize) -> Vec<u32> {
+        let most = |ids: &[u32]| ids.iter().max().map_or(1, |&most| most + 1);
+        let size = |mode: usize| {
+            let own = most(self.train.indices(mode)).max(most(self.test.indices(mode)));
+            let of = |matrix: &&Coupled| matrix.mode() == mode;
+            let rows = self.coupled.iter().filter(of).map(|matrix| {
+                let graph = matrix.kind() == Kind::Graph;
+                most(matrix.entries().indices(0)).max(if graph {
+                    most(matrix.entries().indices(1))
+                } else {
+                    1
+                })
+            });
+            rows.fold(own, u32::max)
+        };
+        (0..modes).map(size).collect()
+    }
+
+    fn test(&self, given: Given) -> anyhow::Result<Entries> {
+        first_modes(&self.test, self.modes(given))
+    }
+
+    fn problem(&self, given: Given) -> anyhow::Result<Problem> {
+        let modes = self.modes(given);
+        let mut builder = Problem::builder(first_modes(&self.train, modes)?).sizes(self.sizes(modes));
+        let coupled = self.coupled.iter().filter(|matrix| matrix.mode() < modes);
+        if !matches!(given, Given::TensorAlone) {
+            for matrix in coupled {
+                builder = builder.couple(matrix.clone());
+            }
+        }
+        if matches!(given, Given::Noise) {
+            builder = builder.couple(noise(&self.train)?);
+        }
+        Ok(builder.build()?)
+    }
+}
+
+/// The same entries by fewer modes.
+fn first_modes(entries: &Entries, modes: usize) -> anyhow::Result<Entries> {
+    let indices = (0..modes).map(|mode| entries.indices(mode).to_vec()).collect();
+    Ok(Entries::new(indices, entries.values().to_vec())?)
+}
+
+/// A matrix of ones and zeros at random, coupled to the second mode.
+fn noise(entries: &Entries) -> anyhow::Result<Coupled> {
+    const COLUMNS: u32 = 20;
+    let rows = entries.indices(1).iter().max().map_or(1, |&most| most + 1);
+    let (mut ids, mut columns) = (Vec::new(), Vec::new());
+    let mut state = 1u64;
+    for row in 0..rows {
+        for column in 0..COLUMNS {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if (state >> 33).is_multiple_of(10) || (row, column) == (0, 0) {
+                ids.push(row);
+                columns.push(column);
+            }
+        }
+    }
+    let values = vec![1.0; ids.len()];
+    Ok(Coupled::new(1, Kind::Zeros, Entries::new(vec![ids, columns], values)?)?.named("noise"))
+}
+
+/// The planted world of the demo, with more or fewer ratings.
+fn world(name: &str, ratings: usize, scale: Scale) -> anyhow::Result<Set> {
+    let world = generate(&WorldParams { ratings: scale.of(ratings).max(LEAST), ..WorldParams::default() });
+    let coupled = vec![
+        Coupled::new(0, Kind::Graph, world.friends.clone())?.named("user/friends"),
+        Coupled::new(1, Kind::Zeros, world.categories.clone())?.named("business/category"),
+        Coupled::new(1, Kind::Zeros, world.cities.clone())?.named("business/city"),
+    ];
+    Ok(Set { name: name.to_owned(), train: world.ratings, test: world.test, coupled })
+}
+
+/// The user's own data.
+fn own_set(own: &OwnData) -> anyhow::Result<Option<Set>> {
+    let (Some(train), Some(test)) = (&own.train, &own.test) else { return Ok(None) };
+    let entries = files::read_entries(train, None)?;
+    let names: Vec<String> = (1..=entries.order()).map(|mode| format!("mode{mode}")).collect();
+    let matrices = couple::names(&own.couple, &names)?;
+    let coupled = own.couple.iter().zip(&matrices).map(|(couple, name)| couple.read(&names, name));
+    let coupled = coupled.collect::<anyhow::Result<Vec<Coupled>>>()?;
+    let test = files::read_entries(test, Some(entries.order()))?;
+    Ok(Some(Set { name: own.name.clone(), train: entries, test, coupled }))
+}

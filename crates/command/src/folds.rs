@@ -1,0 +1,125 @@
+//! `s3cmtf evaluate --folds`: cross validation, each fold measured with a model of all others.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use s3cmtf::{Stop, Training};
+use serde::Serialize;
+
+use crate::args::EvaluateArgs;
+use crate::columns::Columns;
+use crate::print::{self, short};
+use crate::progress::Progress;
+use crate::{interrupt, problem, summary};
+
+const HEADINGS: [(&str, usize); 5] = [("fold", 0), ("entries", 0), ("RMSE", 9), ("MAE", 9), ("seconds", 0)];
+
+/// What one fold came to.
+#[derive(Serialize)]
+struct Fold {
+    fold: usize,
+    entries: usize,
+    rmse: f64,
+    mae: f64,
+    seconds: f64,
+}
+
+/// What all folds came to.
+#[derive(Serialize)]
+struct All {
+    folds: usize,
+    rmse: Spread,
+    mae: Spread,
+}
+
+/// Numbers in two.
+#[derive(Serialize)]
+struct Spread {
+    mean: f64,
+    sd: f64,
+}
+
+impl Spread {
+    /// The mean and the standard deviation of two or more numbers.
+    fn of(numbers: &[f64]) -> Self {
+        let count = numbers.len() as f64;
+        let mean = numbers.iter().sum::<f64>() / count;
+        let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+        Spread { mean, sd: (squares / (count - 1.0)).sqrt() }
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::Result<ExitCode> {
+    let params = args.settings.params(None)?;
+    let problem = problem::read(tensor, &args.data, None)?;
+    params.check(&problem)?;
+    let folds = problem.folds(count, params.seed)?;
+    for note in problem.notes() {
+        print::note(note);
+    }
+    if !args.quiet && !args.json {
+        summary::announce(&problem, &params, None);
+    }
+    let flag = interrupt::flag()?;
+    let columns = Columns::new(&HEADINGS);
+    if !args.json {
+        columns.print(&HEADINGS.map(|(heading, _)| heading.to_owned()))?;
+    }
+    let mut done: Vec<Fold> = Vec::new();
+    for (number, (rest, held)) in (1..).zip(folds) {
+        let label = format!("fold {number}/{count}");
+        let mut progress = Progress::of_many(&label, params.epochs, args.quiet || args.json);
+        let run = Training::new(rest, params.clone()).interrupt(flag).run(|epoch| progress.observe(epoch));
+        progress.finish()?;
+        let run = run?;
+        let end = &run.record.summary;
+        match end.stop {
+            Stop::Interrupted => return Ok(ExitCode::from(interrupt::EXIT)),
+            Stop::Diverged if end.epochs == 0 => anyhow::bail!("{label}: {}", end.stop.reason()),
+            _ => {}
+        }
+        let errors = run.model.evaluate(&held, args.clip)?;
+        let fold = Fold {
+            fold: number,
+            entries: errors.entries,
+            rmse: errors.rmse,
+            mae: errors.mae,
+            seconds: end.seconds,
+        };
+        if args.json {
+            print::json(&fold)?;
+        } else {
+            let Fold { fold, entries, rmse, mae, seconds } = &fold;
+            let seconds = format!("{seconds:.2}");
+            columns.print(&[fold.to_string(), entries.to_string(), short(*rmse), short(*mae), seconds])?;
+        }
+        done.push(fold);
+    }
+    finish(args, &columns, &done)
+}
+
+/// Tells what the folds have in common.
+fn finish(args: &EvaluateArgs, columns: &Columns, folds: &[Fold]) -> anyhow::Result<ExitCode> {
+    let of = |error: fn(&Fold) -> f64| Spread::of(&folds.iter().map(error).collect::<Vec<_>>());
+    let all = All { folds: folds.len(), rmse: of(|fold| fold.rmse), mae: of(|fold| fold.mae) };
+    if args.json {
+        print::json(&all)?;
+    } else {
+        let row = |name: &str, rmse: f64, mae: f64| [name.into(), String::new(), short(rmse), short(mae)];
+        columns.print(&row("mean", all.rmse.mean, all.mae.mean))?;
+        columns.print(&row("sd", all.rmse.sd, all.mae.sd))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spread;
+
+    #[test]
+    fn a_spread_is_that_of_a_sample() {
+        let Spread { mean, sd } = Spread::of(&[1.0, 2.0, 3.0, 4.0]);
+        assert!((mean - 2.5).abs() < 1e-12 && (sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-12, "{mean} {sd}");
+    }
+}

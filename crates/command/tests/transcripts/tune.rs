@@ -1,0 +1,135 @@
+//! `s3cmtf tune`.
+
+use std::fmt::Write as _;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Read};
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+
+use crate::harness::{BINARY, Folder, Shown};
+
+/// A folder with `matrix.tns`, of rank 2 and a constant.
+fn with_matrix() -> Folder {
+    let folder = Folder::new();
+    let mut lines = String::new();
+    for row in 1..=30u32 {
+        for column in (1..=20u32).filter(|column| (row * 7 + column * 3) % 5 < 4) {
+            let wave = |by: f32, at: u32| (by * at as f32).sin();
+            let value = 3.0 + wave(1.3, row) * wave(2.1, column) + wave(0.7, row) * wave(1.7, column);
+            writeln!(lines, "{row} {column} {value:.4}").unwrap();
+        }
+    }
+    folder.write("matrix.tns", lines);
+    folder
+}
+
+/// A search among a few settings, to its end.
+const SEARCH: &str = "tune matrix.tns --rank 2 --epochs 12 --threads 1 --budget 3600";
+
+#[test]
+fn the_table_marks_the_best_and_the_line_below_fits_it() {
+    let folder = with_matrix();
+    let shown = folder.run(&format!("{SEARCH} --algorithm bayes")).succeeds();
+    let shown =
+        shown.prints(&["tried, 0 skipped in ", "nothing is left to try", "better than the baseline by "]);
+    let rows: Vec<Vec<&str>> = shown.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["algorithm", "rank", "epochs", "lambda-reg", "RMSE", "difference", "seconds"]);
+    assert_eq!((rows[1][..5].to_vec(), rows[1][6]), (vec!["*", "bayes", "2", "12", "-"], "baseline"));
+    let best = rows.iter().rfind(|row| row.first() == Some(&"*")).unwrap();
+    assert!(best[2].parse::<usize>().unwrap() > 2 && best[6].starts_with('-'), "{}", shown.stdout);
+    let line = shown.stdout.lines().last().unwrap().strip_prefix("next").unwrap().trim();
+    assert_eq!(line, format!("s3cmtf fit matrix.tns --rank {} --epochs 12 --threads 1", best[2]));
+    // The same holdout has the same RMSE.
+    let arguments = line.split_whitespace().skip(1).chain(["--holdout", "0.1"]);
+    let fit = Shown::from(folder.command(BINARY).args(arguments).output().unwrap()).succeeds();
+    let reached = fit.stdout.lines().find_map(|line| line.strip_prefix("test RMSE")).unwrap().trim();
+    let (reached, told): (f64, f64) = (reached.parse().unwrap(), best[5].parse().unwrap());
+    assert!((reached - told).abs() < 1e-3 * told, "{reached} {told}");
+}
+
+#[test]
+fn json_has_a_line_for_each_of_the_settings_and_one_at_the_end() {
+    let shown = with_matrix().run(&format!("{SEARCH} --json")).succeeds();
+    assert_eq!(shown.stderr, "");
+    let mut lines = shown.json();
+    let end = lines.pop().unwrap();
+    assert_eq!(lines[0]["params"]["ranks"][0], 2);
+    assert_eq!(lines[0]["difference"], 0.0);
+    assert_eq!((&end["end"], &end["better"]), (&"searched".into(), &true.into()));
+    assert_eq!(end["trials"], lines.len());
+    let has = |algorithm: &str| lines.iter().any(|line| line["params"]["algorithm"] == algorithm);
+    assert!(has("bayes") && has("sgd"));
+    let least = lines.iter().map(|line| line["rmse"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+    assert_eq!(end["rmse"], least);
+    assert!(lines.iter().any(|line| line["params"] == end["params"]));
+    assert!(end["command"].as_str().unwrap().starts_with("s3cmtf fit matrix.tns "));
+}
+
+#[test]
+fn a_budget_for_the_baseline_alone_recommends_it() {
+    let folder = Folder::with_ratings();
+    let couple = "--modes user,item,month --couple user=friends.tns,graph";
+    let shown = folder.run(&format!("tune ratings.tns {couple} --epochs 3 --budget 0.000001")).succeeds();
+    let shown = shown.prints(&[
+        "lambda-couple",
+        "1 tried, 0 skipped in ",
+        "the rest would take more than is left",
+        "15 of 150 entries",
+        "the baseline, as nothing else was tried",
+        &format!("s3cmtf fit ratings.tns {couple} --epochs 3\n"),
+    ]);
+    assert_eq!(shown.stdout.matches("\n*  ").count(), 1);
+    shown.says(&["user 12 x item 8 x month 4, 150 entries"]);
+}
+
+#[test]
+fn noise_is_no_reason_to_leave_the_baseline() {
+    let folder = Folder::new();
+    // Values that no index explains.
+    let value = |n: u32| n.wrapping_mul(2_654_435_761) >> 16 & 127;
+    let lines: String =
+        (0..200u32).map(|n| format!("{} {} {}\n", n % 20 + 1, n / 20 + 1, value(n))).collect();
+    folder.write("noise.tns", lines);
+    let search = "tune noise.tns --algorithm bayes --epochs 10 --threads 1 --budget 3600 --quiet";
+    let shown = folder.run(search).succeeds();
+    assert_eq!(shown.stderr, "");
+    shown.prints(&["the baseline: nothing is better by more than noise", "s3cmtf fit noise.tns --epochs 10"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_the_table_so_far() {
+    let folder = with_matrix();
+    let search = "tune matrix.tns --rank 2 --epochs 3000 --threads 1 --budget 3600 --json";
+    let mut command = folder.command(BINARY);
+    command.args(search.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let end = rest.lines().last().unwrap();
+    assert!(end.contains("\"end\":\"interrupted\"") && end.contains("\"command\":\"s3cmtf fit"), "{rest}");
+}
+
+#[test]
+fn what_cannot_be_searched() {
+    let folder = Folder::with_ratings();
+    for budget in ["0", "-1", "nan", "inf", "1e300"] {
+        folder
+            .run(&format!("tune ratings.tns --budget {budget}"))
+            .fails(2, &["--budget should be a number of seconds"]);
+    }
+    for share in ["0", "1", "nan"] {
+        folder.run(&format!("tune ratings.tns --holdout {share}")).fails(2, &["--holdout should be a share"]);
+    }
+    folder.run("tune").fails(2, &["<TENSOR>"]);
+    folder.run("tune ratings.tns --rank 0").fails(2, &["rank should be from 1 to 1024"]);
+    folder.run("tune ratings.tns --algorithm bayes --l1").fails(2, &["--l1 needs --algorithm sgd"]);
+    folder.run("tune ratings.tns --out model").fails(2, &["--out"]);
+    folder.run("tune nowhere.tns").fails(1, &["nowhere.tns"]);
+    folder.write("one.tns", "1 1 1 5\n");
+    folder.run("tune one.tns --quiet").fails(1, &["one entry cannot be split"]);
+}
