@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::entries::Entries;
-use super::mode::Mode;
+use super::mode::{Mode, Naming};
 use super::rows::present_rows;
 use crate::Error;
 
@@ -77,6 +77,14 @@ impl Coupled {
         columns.locate(&mut indices[1]);
         let entries = Entries::from_rows(name.clone(), indices, values);
         Ok(Coupled { name, mode, kind, weight: None, columns, entries })
+    }
+
+    /// The same matrix whose columns have names; `None` if there is not one for each.
+    #[must_use]
+    pub fn columns_named(mut self, naming: Naming) -> Option<Self> {
+        let columns = std::mem::replace(&mut self.columns, Mode::new("", 0));
+        self.columns = columns.grown(naming.labels.len() as u32)?.named(naming)?;
+        Some(self)
     }
 
     /// The same matrix with a name of its own, such as `movie/genre`.

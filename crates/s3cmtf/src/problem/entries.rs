@@ -1,5 +1,7 @@
 //! Observed cells of a tensor or a matrix.
 
+use rayon::prelude::*;
+
 use crate::Error;
 
 /// The row of an id that the model does not know.
@@ -32,15 +34,14 @@ impl Entries {
         if values.len() >= u32::MAX as usize {
             return Err(Error::Problem("more than 2^32 - 2 entries".into()));
         }
-        if let Some(entry) = values.iter().position(|value| !value.is_finite()) {
+        let odd = |value: &f32| !value.is_finite();
+        if let Some(entry) = values.par_iter().position_first(odd) {
             let what = format!("the value {} is not finite", values[entry]);
             return Err(Error::Entry { table: "entries".into(), entry, what });
         }
-        if let Some((mode, entry)) = indices
-            .iter()
-            .enumerate()
-            .find_map(|(mode, array)| array.iter().position(|&i| i == UNKNOWN).map(|entry| (mode, entry)))
-        {
+        if let Some((mode, entry)) = indices.iter().enumerate().find_map(|(mode, array)| {
+            array.par_iter().position_first(|&i| i == UNKNOWN).map(|entry| (mode, entry))
+        }) {
             let what =
                 format!("index {UNKNOWN} of mode {} is above the largest possible, 2^32 - 2", mode + 1);
             return Err(Error::Entry { table: "entries".into(), entry, what });

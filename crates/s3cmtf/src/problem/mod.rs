@@ -4,18 +4,25 @@ mod coupled;
 mod duplicates;
 mod entries;
 mod fingerprint;
+pub mod holdout;
 mod mode;
+mod restore;
 mod rows;
 mod split;
 
 pub use coupled::{Coupled, Kind};
+pub use duplicates::Duplicates;
+use duplicates::Given;
 pub use entries::Entries;
 pub(crate) use entries::UNKNOWN;
-pub use mode::Mode;
+pub use holdout::HoldOut;
+pub use mode::{Mode, Naming};
+
+use rayon::prelude::*;
 
 use crate::Error;
-pub(crate) use rows::count_unknown;
 use rows::present_rows;
+pub(crate) use rows::{count_unknown, mark};
 
 /// A sparse tensor and the matrices coupled to its modes.
 #[derive(Clone, Debug)]
@@ -23,6 +30,7 @@ pub struct Problem {
     modes: Vec<Mode>,
     entries: Entries,
     coupled: Vec<Coupled>,
+    value: Option<String>,
     notes: Vec<String>,
 }
 
@@ -32,13 +40,24 @@ pub struct ProblemBuilder {
     entries: Entries,
     names: Option<Vec<String>>,
     sizes: Option<Vec<u32>>,
+    namings: Vec<Option<Naming>>,
+    duplicates: Duplicates,
+    value: Option<String>,
     coupled: Vec<Coupled>,
 }
 
 impl Problem {
     /// Starts a problem from the observed entries of its tensor.
     pub fn builder(entries: Entries) -> ProblemBuilder {
-        ProblemBuilder { entries, names: None, sizes: None, coupled: Vec::new() }
+        ProblemBuilder {
+            entries,
+            names: None,
+            sizes: None,
+            namings: Vec::new(),
+            duplicates: Duplicates::default(),
+            value: None,
+            coupled: Vec::new(),
+        }
     }
 
     /// The modes of the tensor.
@@ -64,6 +83,11 @@ impl Problem {
     /// The coupled matrices.
     pub fn coupled(&self) -> &[Coupled] {
         &self.coupled
+    }
+
+    /// What the values are called, if they have a name.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
     }
 
     /// What was changed or looked odd while the problem was built: merged duplicates, grown modes.
@@ -101,6 +125,27 @@ impl ProblemBuilder {
         self
     }
 
+    /// Says what the ids of each mode are called, where they have names; a mode has as many ids as names.
+    #[must_use]
+    pub fn namings(mut self, namings: Vec<Option<Naming>>) -> Self {
+        self.namings = namings;
+        self
+    }
+
+    /// Says what becomes of entries of the tensor that are given more than once; without it their mean is taken.
+    #[must_use]
+    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// Says what the values are called, such as the heading of their column.
+    #[must_use]
+    pub fn value(mut self, value: impl Into<String>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+
     /// Couples a matrix.
     #[must_use]
     pub fn couple(mut self, coupled: Coupled) -> Self {
@@ -114,7 +159,7 @@ impl ProblemBuilder {
     /// If there is no entry or fewer than two modes, if names or sizes do not match the modes, if an index lies
     /// beyond its mode, or if a matrix is coupled to a mode that does not exist or that its rows do not fit.
     pub fn build(self) -> Result<Problem, Error> {
-        let ProblemBuilder { entries, names, sizes, mut coupled } = self;
+        let ProblemBuilder { entries, names, mut sizes, mut namings, duplicates, value, mut coupled } = self;
         let order = entries.order();
         if order < 2 {
             return Err(Error::Problem(format!(
@@ -134,6 +179,14 @@ impl ProblemBuilder {
                 format!("{order} numbers, one per mode"),
                 format!("{sizes:?}"),
             ));
+        }
+        namings.resize(order, None);
+        if namings.iter().any(Option::is_some) {
+            let largest = |mode: usize| entries.indices(mode).par_iter().max().map_or(0, |&id| id + 1);
+            let sizes = sizes.get_or_insert_with(|| (0..order).map(largest).collect());
+            for (size, naming) in sizes.iter_mut().zip(&namings) {
+                *size = naming.as_ref().map_or(*size, |naming| naming.labels.len() as u32);
+            }
         }
         for matrix in &coupled {
             if matrix.mode >= order {
@@ -162,7 +215,11 @@ impl ProblemBuilder {
                     lists.push(matrix.entries.indices(1));
                 }
             }
-            modes.push(present_rows(name, size, &lists));
+            let mode = present_rows(name, size, &lists);
+            modes.push(match namings[modes.len()].take() {
+                Some(naming) => mode.named(naming).expect("as many ids as names, as the size is set above"),
+                None => mode,
+            });
         }
 
         let name = entries.name().to_owned();
@@ -170,15 +227,15 @@ impl ProblemBuilder {
         for (mode, array) in modes.iter().zip(&mut indices) {
             mode.locate(array);
         }
-        let merged = duplicates::merge(&mut indices, &mut values);
-        if merged > 0 {
-            notes.push(merged_note(&name, merged));
+        let merged = merge_entries(&name, &mut indices, &mut values, duplicates)?;
+        if merged > 0 && duplicates != Duplicates::Sum {
+            notes.push(merged_note(&name, merged, duplicates));
         }
         let entries = Entries::from_rows(name, indices, values);
         for matrix in &mut coupled {
             settle_matrix(matrix, &modes[matrix.mode], &mut notes)?;
         }
-        Ok(Problem { modes, entries, coupled, notes })
+        Ok(Problem { modes, entries, coupled, value, notes })
     }
 }
 
@@ -211,9 +268,9 @@ fn mode_size(
     declared: Option<u32>,
     notes: &mut Vec<String>,
 ) -> Result<u32, Error> {
-    let largest = |ids: &[u32]| ids.iter().max().map_or(0, |&id| id + 1);
+    let largest = |ids: &[u32]| ids.par_iter().max().map_or(0, |&id| id + 1);
     let own = largest(entries.indices(mode));
-    let beyond = |ids: &[u32], limit: u32| ids.iter().position(|&id| id >= limit);
+    let beyond = |ids: &[u32], limit: u32| ids.par_iter().position_first(|&id| id >= limit);
     let label = format!("mode {} ({name})", mode + 1);
     if let Some(size) = declared
         && let Some(entry) = beyond(entries.indices(mode), size)
@@ -278,22 +335,41 @@ fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> 
         indices = vec![edges.iter().map(|edge| edge.0).collect(), edges.iter().map(|edge| edge.1).collect()];
         values = edges.iter().map(|edge| edge.2).collect();
     }
-    let merged = duplicates::merge(&mut indices, &mut values);
+    let mean = Duplicates::Mean;
+    let merged = duplicates::merge(&mut indices, &mut values, mean).unwrap_or_default();
     if merged > 0 && matrix.kind == Kind::Graph {
         notes.push(format!(
             "{table}: merged {} given more than once (a-b and b-a are the same edge)",
             counted(merged, "edge")
         ));
     } else if merged > 0 {
-        notes.push(merged_note(&table, merged));
+        notes.push(merged_note(&table, merged, mean));
     }
     matrix.entries = Entries::from_rows(table, indices, values);
     Ok(())
 }
 
-fn merged_note(table: &str, merged: usize) -> String {
+/// Makes one of entries of the same rows; returns how many were merged away.
+pub(crate) fn merge_entries(
+    name: &str,
+    indices: &mut [Vec<u32>],
+    values: &mut Vec<f32>,
+    duplicates: Duplicates,
+) -> Result<usize, Error> {
+    duplicates::merge(indices, values, duplicates).map_err(|Given { first, again }| {
+        let what = format!("the same as entry {}, and duplicates are an error here", first + 1);
+        Error::Entry { table: name.to_owned(), entry: again, what }
+    })
+}
+
+fn merged_note(table: &str, merged: usize, into: Duplicates) -> String {
     let what = if merged == 1 { "duplicate entry was" } else { "duplicate entries were" };
-    format!("{table}: {merged} {what} merged into the mean of the values")
+    let into = match into {
+        Duplicates::Last => "the last of the values",
+        Duplicates::Sum => "the sum of the values",
+        Duplicates::Mean | Duplicates::Error => "the mean of the values",
+    };
+    format!("{table}: {merged} {what} merged into {into}")
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -1,23 +1,38 @@
 //! One mode of the tensor: its name, its size, and which of its ids occur.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::table::{Binning, Labels};
 
 /// One way of the tensor (users, businesses, months), or the columns of a coupled matrix.
 ///
 /// An *id* is the entity's number in the data, from 0 to `size - 1`. A *row* is its place in a factor.
 /// Only ids that occur somewhere have a row, so a mode of four billion ids costs what its data costs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
     name: String,
     size: u32,
     /// The ids that have a row, ascending; `None` when every id has one.
     present: Option<Vec<u32>>,
+    naming: Option<Arc<Naming>>,
+}
+
+/// What the ids of a mode are called in the data, and how data that come later find them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Naming {
+    /// The heading of the column that they come from.
+    pub column: String,
+    /// What the column's values are put together by, if they are.
+    pub binning: Option<Binning>,
+    /// The name of each id.
+    pub labels: Labels,
 }
 
 impl Mode {
     /// A mode in which every id from 0 to `size - 1` has a row.
     pub fn new(name: impl Into<String>, size: u32) -> Self {
-        Mode { name: name.into(), size, present: None }
+        Mode { name: name.into(), size, present: None, naming: None }
     }
 
     /// A mode of `size` ids of which only the `present` ones (ascending, distinct, below `size`) have a row.
@@ -30,7 +45,59 @@ impl Mode {
             return None;
         }
         let all = present.len() == size as usize;
-        Some(Mode { name: name.into(), size, present: (!all).then_some(present) })
+        Some(Mode { name: name.into(), size, present: (!all).then_some(present), naming: None })
+    }
+
+    /// The same mode whose ids have names; `None` if there is not one for each.
+    #[must_use]
+    pub fn named(mut self, naming: Naming) -> Option<Self> {
+        if naming.labels.len() != self.size as usize {
+            return None;
+        }
+        self.naming = Some(Arc::new(naming));
+        Some(self)
+    }
+
+    /// The same mode with more ids, none of which has a row; `None` if that would be fewer.
+    pub(super) fn grown(self, size: u32) -> Option<Self> {
+        if size == self.size {
+            return Some(self);
+        }
+        let present = self.present.unwrap_or_else(|| (0..self.size).collect());
+        (size > self.size).then(|| Mode { size, present: Some(present), ..self })
+    }
+
+    /// What the ids are called, if they have names.
+    pub fn naming(&self) -> Option<&Naming> {
+        self.naming.as_deref()
+    }
+
+    /// What people call the entity of an id: its name, or its number in the data, which counts from 1.
+    ///
+    /// # Panics
+    /// If `id` is not below [`Mode::size`] and ids have names.
+    pub fn label(&self, id: u32) -> Cow<'_, str> {
+        match &self.naming {
+            Some(naming) => naming.labels.get(id).into(),
+            None => (u64::from(id) + 1).to_string().into(),
+        }
+    }
+
+    /// The id that people call so, if there is one.
+    pub fn find(&self, label: &str) -> Option<u32> {
+        match &self.naming {
+            Some(naming) => naming.labels.find(label),
+            None => label.parse::<u32>().ok()?.checked_sub(1).filter(|&id| id < self.size),
+        }
+    }
+
+    /// The row that the entity on a row of this mode has in another one, if it is there.
+    pub(crate) fn row_in(&self, other: &Mode, row: usize) -> Option<u32> {
+        let id = self.id(row);
+        match (&self.naming, &other.naming) {
+            (Some(own), Some(others)) => other.row(others.labels.find(own.labels.get(id))?),
+            _ => other.row(id),
+        }
     }
 
     /// The mode's name.
@@ -89,6 +156,17 @@ mod tests {
         }
         assert_eq!(mode.row(2), None);
         assert_eq!(mode.row(10), None);
+    }
+
+    #[test]
+    fn ids_are_called_by_their_names_or_by_their_numbers() {
+        let mode = Mode::new("user", 2);
+        assert_eq!((mode.label(1), mode.find("2"), mode.find("3")), ("2".into(), Some(1), None));
+        let naming =
+            Naming { column: "userId".into(), binning: None, labels: ["ann", "bob"].iter().collect() };
+        assert!(Mode::new("user", 3).named(naming.clone()).is_none());
+        let mode = mode.named(naming).unwrap();
+        assert_eq!((mode.label(1), mode.find("ann"), mode.find("2")), ("bob".into(), Some(0), None));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! From the ids in the data to the rows of the factors.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use rayon::prelude::*;
 
 use super::entries::{Entries, UNKNOWN};
@@ -10,15 +12,20 @@ fn table_pays(size: u32, ids: usize) -> bool {
     size as usize <= (1 << 26).min(16 * ids + 1024)
 }
 
+/// Marks something that threads see over and over: memory that is only read stays with all of them.
+pub(crate) fn mark(seen: &AtomicBool) {
+    if !seen.load(Relaxed) {
+        seen.store(true, Relaxed);
+    }
+}
+
 /// A mode of `size` ids in which exactly the ids that occur in `lists` have a row.
 pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
     let ids = lists.iter().map(|list| list.len()).sum();
     let present = if table_pays(size, ids) {
-        let mut seen = vec![false; size as usize];
-        for &id in lists.iter().copied().flatten() {
-            seen[id as usize] = true;
-        }
-        (0..size).filter(|&id| seen[id as usize]).collect()
+        let seen: Vec<AtomicBool> = (0..size).map(|_| AtomicBool::new(false)).collect();
+        lists.iter().for_each(|list| list.par_iter().for_each(|&id| mark(&seen[id as usize])));
+        (0..size).filter(|&id| seen[id as usize].load(Relaxed)).collect()
     } else {
         let mut ids: Vec<u32> = lists.concat();
         ids.par_sort_unstable();

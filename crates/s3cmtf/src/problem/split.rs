@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Entries, Problem};
+use super::{Entries, HoldOut, Problem};
 use crate::Error;
 
 impl Problem {
@@ -14,26 +14,8 @@ impl Problem {
     ///
     /// # Errors
     /// If `fraction` is not strictly between 0 and 1, or there is only one entry.
-    pub fn hold_out(mut self, fraction: f64, seed: u64) -> Result<(Problem, Entries), Error> {
-        if !(fraction > 0.0 && fraction < 1.0) {
-            return Err(Error::param("holdout", "between 0 and 1, both excluded", fraction));
-        }
-        let len = self.entries.len();
-        if len < 2 {
-            return Err(Error::Problem(
-                "one entry cannot be split into a training and a held-out part".into(),
-            ));
-        }
-        let out = ((len as f64 * fraction).round() as usize).clamp(1, len - 1);
-        let mut places: Vec<u32> = (0..len as u32).collect();
-        // A stream of its own, so that the start of the factors does not depend on whether there is a holdout.
-        places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x686f_6c64_6f75_7421));
-        let (held, kept) = places.split_at_mut(out);
-        held.sort_unstable();
-        kept.sort_unstable();
-        let held = self.entries.select(held);
-        self.entries = self.entries.select(kept);
-        Ok((self, held))
+    pub fn hold_out(self, fraction: f64, seed: u64) -> Result<(Problem, Entries), Error> {
+        self.hold_out_by(HoldOut::Random(fraction), seed)
     }
 
     /// Deals the tensor's entries into `k` random folds of the same size, give or take one, for cross validation. For
@@ -73,6 +55,7 @@ impl Problem {
             modes: self.modes.clone(),
             entries: Entries::default(),
             coupled: self.coupled.clone(),
+            value: self.value.clone(),
             notes: self.notes.clone(),
         }
     }

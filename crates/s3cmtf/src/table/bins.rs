@@ -1,0 +1,146 @@
+//! Values that are put together: points in time by the month, numbers by the interval that they lie in.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::time::Bin;
+use super::{Data, Kind};
+
+/// What a column's values are put together by, before the column is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bins {
+    /// Points in time by the month and the like.
+    Time(Bin),
+    /// Numbers by this many intervals of equal width.
+    Width(usize),
+    /// Numbers by this many intervals that hold about equally many of them.
+    Quantiles(usize),
+}
+
+/// What a column's values are put together by, once and for all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Binning {
+    /// Points in time by the month and the like.
+    Time(Bin),
+    /// Numbers by the intervals between these bounds, ascending; each bound belongs to the interval above it.
+    Bounds(Vec<f64>),
+}
+
+/// The most intervals.
+const MOST: usize = 1_000_000;
+
+impl FromStr for Bins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Bin::ALL.iter().map(|bin| bin.name()).collect();
+        let (word, number) = match text.split_once('=') {
+            None => return text.parse().map(Bins::Time).map_err(|_| none_of(text, &names)),
+            Some(parts) => parts,
+        };
+        let count = number.parse().ok().filter(|count| (1..=MOST).contains(count));
+        let count = count
+            .ok_or_else(|| format!("{word} should be a whole number from 1 to {MOST}, but is {number:?}"));
+        match word {
+            "bins" => count.map(Bins::Width),
+            "quantiles" => count.map(Bins::Quantiles),
+            _ => Err(none_of(text, &names)),
+        }
+    }
+}
+
+fn none_of(text: &str, names: &[&str]) -> String {
+    format!("{text:?} is none of {}, bins=N, quantiles=N", names.join(", "))
+}
+
+impl std::fmt::Display for Bins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Bins::Time(bin) => f.write_str(bin.name()),
+            Bins::Width(count) => write!(f, "bins={count}"),
+            Bins::Quantiles(count) => write!(f, "quantiles={count}"),
+        }
+    }
+}
+
+impl Bins {
+    /// What the values of such a column are read as.
+    pub fn kind(self) -> Kind {
+        match self {
+            Bins::Time(_) => Kind::Time,
+            Bins::Width(_) | Bins::Quantiles(_) => Kind::Number,
+        }
+    }
+
+    /// Settles on bounds for a column.
+    pub(crate) fn settle(self, data: &Data) -> Binning {
+        let (Data::Numbers(values), Bins::Width(count) | Bins::Quantiles(count)) = (data, self) else {
+            return Binning::Time(if let Bins::Time(bin) = self { bin } else { Bin::Month });
+        };
+        let mut bounds: Vec<f64> = match self {
+            Bins::Quantiles(_) => {
+                let mut sorted = values.clone();
+                sorted.sort_unstable_by(f64::total_cmp);
+                (1..count).filter_map(|part| sorted.get(sorted.len() * part / count).copied()).collect()
+            }
+            _ => {
+                let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let bound = |part: usize| low + (high - low) * (part as f64 / count as f64);
+                (1..count).map(bound).filter(|bound| *bound > low && bound.is_finite()).collect()
+            }
+        };
+        bounds.dedup();
+        Binning::Bounds(bounds)
+    }
+}
+
+impl Binning {
+    /// What the values of such a column are read as.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Binning::Time(_) => Kind::Time,
+            Binning::Bounds(_) => Kind::Number,
+        }
+    }
+
+    /// What people call an interval of numbers.
+    pub(crate) fn interval(bounds: &[f64], place: usize) -> String {
+        let above = place.checked_sub(1).and_then(|before| bounds.get(before));
+        match (above, bounds.get(place)) {
+            (None, None) => "all".into(),
+            (None, Some(high)) => format!("below {high}"),
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            (Some(low), None) => format!("{low} and above"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_what_is_printed() {
+        for text in ["month", "hour-of-day", "bins=20", "quantiles=3"] {
+            assert_eq!(text.parse::<Bins>().unwrap().to_string(), text);
+        }
+        for text in ["", "mnth", "bins", "bins=0", "bins=x", "quantiles=-1", "deciles=3"] {
+            assert!(text.parse::<Bins>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bounds_by_width_and_by_number() {
+        let data = Data::Numbers(vec![0.0, 1.0, 1.0, 2.0, 3.0, 100.0]);
+        assert_eq!(Bins::Width(4).settle(&data), Binning::Bounds(vec![25.0, 50.0, 75.0]));
+        assert_eq!(Bins::Quantiles(3).settle(&data), Binning::Bounds(vec![1.0, 3.0]));
+        let same = Data::Numbers(vec![7.0; 5]);
+        assert_eq!(Bins::Width(4).settle(&same), Binning::Bounds(vec![]));
+        assert_eq!(Bins::Width(1).settle(&data), Binning::Bounds(vec![]));
+        let labels = |place| Binning::interval(&[1.0, 2.5], place);
+        assert_eq!([labels(0), labels(1), labels(2)], ["below 1", "1 to 2.5", "2.5 and above"]);
+    }
+}
