@@ -40,6 +40,18 @@ pub fn write_atomically(
     Ok(())
 }
 
+/// Tells before a long run whether [`write_atomically`] would be refused.
+///
+/// # Errors
+/// If `path` is a folder, or the folder it is to be in does not exist or cannot be written to.
+pub fn check_file(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(Error::file(path, "is a folder, but a file is to be written")),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => check_writable(path),
+    }
+}
+
 /// Writes a new file and makes sure that it has reached the disk.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let write = || {
@@ -53,7 +65,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// Fills a new folder and puts it in the place of `folder`, which may exist. Files of the old folder that are not
 /// among the `owned` ones move over into the new one.
 ///
-/// A rename cannot swap two folders, so for a moment between two renames the old one has another name, next to it.
+/// Where the system cannot swap two folders, the old one has another name, next to it, for a moment between two renames.
 pub(super) fn replace_folder(
     folder: &Path,
     owned: &[&str],
@@ -70,6 +82,12 @@ pub(super) fn replace_folder(
         sync_folder(parent(folder));
         return Ok(());
     }
+    if swap(&new.path, folder) {
+        // What has the new one's name now is the old one.
+        new.gone = true;
+        sync_folder(parent(folder));
+        return clear_away(&new.path, folder, owned).map_err(|source| Error::io(&new.path, source));
+    }
     // An empty folder keeps the name free until the old one is renamed onto it.
     let ((), mut old) = Temporary::new(folder, "old", |name| fs::create_dir(name))?;
     fs::rename(folder, &old.path).map_err(io)?;
@@ -82,6 +100,18 @@ pub(super) fn replace_folder(
     new.gone = true;
     sync_folder(parent(folder));
     clear_away(&old.path, folder, owned).map_err(|source| Error::io(&old.path, source))
+}
+
+/// Gives each of two folders the other's name, if the system can.
+#[cfg(target_os = "linux")]
+fn swap(a: &Path, b: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn swap(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// Moves what is not ours from the old folder to the new one, and deletes the rest.

@@ -12,6 +12,7 @@ use crate::{CoreKind, Error, Kind, Model, Record, Run};
 
 const MODEL: &str = "model.safetensors";
 const RECORD: &str = "run.json";
+pub(super) const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// What is written to `run.json`: the record, and what the model looks like for those who read it by eye.
 #[derive(Serialize)]
@@ -83,7 +84,8 @@ pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
     let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &run.record };
     let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
     record.push(b'\n');
-    replace_folder(folder, &[MODEL, RECORD], |new| {
+    // A run that has ended is not resumed.
+    replace_folder(folder, &[MODEL, RECORD, CHECKPOINT], |new| {
         write_new(&new.join(MODEL), &model)?;
         write_new(&new.join(RECORD), &record)
     })
@@ -128,7 +130,7 @@ pub fn check_out(folder: &Path) -> Result<(), Error> {
 }
 
 /// Refuses to replace anything but a model folder or an empty one.
-fn check_replaceable(folder: &Path) -> Result<(), Error> {
+pub(super) fn check_replaceable(folder: &Path) -> Result<(), Error> {
     let io = |source| Error::io(folder, source);
     let found = match fs::metadata(folder) {
         Ok(found) => found,
@@ -138,7 +140,10 @@ fn check_replaceable(folder: &Path) -> Result<(), Error> {
     if !found.is_dir() {
         return Err(Error::file(folder, "is a file and will not be replaced by a model folder"));
     }
-    if folder.join(MODEL).is_file() || fs::read_dir(folder).map_err(io)?.next().is_none() {
+    if folder.join(MODEL).is_file()
+        || folder.join(CHECKPOINT).is_file()
+        || fs::read_dir(folder).map_err(io)?.next().is_none()
+    {
         return Ok(());
     }
     let what = format!("is a folder with other things in it (no {MODEL}) and will not be replaced");

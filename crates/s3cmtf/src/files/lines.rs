@@ -65,6 +65,11 @@ pub(super) fn data_lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     (1..).zip(text.split(|&byte| byte == b'\n')).filter(|(_, line)| count_columns(line) > 0)
 }
 
+/// The columns of a line.
+pub(super) fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Tokens(line)
+}
+
 /// The number of columns of a line; 0 for a blank line or a comment.
 pub(super) fn count_columns(line: &[u8]) -> usize {
     Tokens(line).count()
@@ -196,7 +201,7 @@ pub(super) fn wrong_count(expected: &str, line: &[u8]) -> String {
 }
 
 /// A token in quotes, shortened, and with something visible for what cannot be shown.
-fn show(token: &[u8]) -> String {
+pub(super) fn show(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     let text = String::from_utf8_lossy(&token[..token.len().min(4 * LONGEST)]);
     let shown: String = text.chars().take(LONGEST).collect();

@@ -1,13 +1,32 @@
-//! The only place that opens files: tables in, models in and out. The formats are in `docs/format.md`.
+//! The only place that opens files: tables in, problems and models in and out. The formats are in `docs/format.md`.
 
 mod atomic;
+mod binary;
+mod checkpoint;
+mod choose;
+mod delimited;
+mod divide;
+mod export;
 mod folder;
+mod format;
+mod guess;
+mod import;
 mod lines;
 mod model_file;
 mod number;
+mod pieces;
+mod problem_file;
+mod read;
 mod source;
 mod table;
 
-pub use atomic::write_atomically;
+pub use atomic::{check_file, write_atomically};
+pub use checkpoint::{load_checkpoint, save_checkpoint};
+pub use divide::{count_text_rows, divide_text};
+pub use export::{OutFormat, export_model, write_csv, write_table};
 pub use folder::{check_out, load, save};
+pub use format::Format;
+pub use import::{Coupling, Dataset, Imported, import};
+pub use problem_file::{is_problem, load_problem, save_problem};
+pub use read::{SampledColumn, Source, columns, format, kinds, line_of_row, read_table};
 pub use table::{line_of, read_coordinates, read_entries, with_line};

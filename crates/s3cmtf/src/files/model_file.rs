@@ -8,10 +8,11 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use crate::{Core, CoreKind, CoupledFactor, Error, Factor, Kind, Mode, Model};
+use crate::table::{Binning, Labels};
+use crate::{Core, CoreKind, CoupledFactor, Error, Factor, Kind, Mode, Model, Naming, Uncertainty};
 
-/// The version of the format that is written; it is also the only one that is read.
-pub(super) const FORMAT: u64 = 1;
+/// The version of the format that is written; older ones are read as well.
+pub(super) const FORMAT: u64 = 2;
 
 /// The key of [`Header`] in the metadata of the file.
 const KEY: &str = "s3cmtf";
@@ -24,12 +25,28 @@ struct Header {
     modes: Vec<ModeHeader>,
     coupled: Vec<CoupledHeader>,
     range: [f32; 2],
+    /// The noise of [`Uncertainty`], whose other numbers are tensors; since version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise: Option<f32>,
+    /// What the values are called; since version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct ModeHeader {
-    name: String,
-    size: u32,
+pub(super) struct ModeHeader {
+    pub(super) name: String,
+    pub(super) size: u32,
+    /// What the ids are called, whose names themselves are tensors; since version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) naming: Option<NamingHeader>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct NamingHeader {
+    pub(super) column: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) binning: Option<Binning>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,8 +60,11 @@ struct CoupledHeader {
 }
 
 impl ModeHeader {
-    fn of(mode: &Mode) -> Self {
-        ModeHeader { name: mode.name().to_owned(), size: mode.size() }
+    pub(super) fn of(mode: &Mode) -> Self {
+        let naming = mode
+            .naming()
+            .map(|naming| NamingHeader { column: naming.column.clone(), binning: naming.binning.clone() });
+        ModeHeader { name: mode.name().to_owned(), size: mode.size(), naming }
     }
 }
 
@@ -63,6 +83,8 @@ impl Header {
             modes: model.modes().iter().map(ModeHeader::of).collect(),
             coupled: model.coupled().iter().map(coupled).collect(),
             range: model.range(),
+            noise: model.uncertainty().map(|uncertainty| uncertainty.noise),
+            value: model.value().map(str::to_owned),
         }
     }
 }
@@ -76,6 +98,8 @@ struct Tensor<'a> {
 enum Numbers<'a> {
     F32(&'a [f32]),
     U32(&'a [u32]),
+    U64(Vec<u64>),
+    U8(&'a [u8]),
 }
 
 impl View for Tensor<'_> {
@@ -83,6 +107,8 @@ impl View for Tensor<'_> {
         match self.numbers {
             Numbers::F32(_) => Dtype::F32,
             Numbers::U32(_) => Dtype::U32,
+            Numbers::U64(_) => Dtype::U64,
+            Numbers::U8(_) => Dtype::U8,
         }
     }
 
@@ -91,16 +117,20 @@ impl View for Tensor<'_> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        match self.numbers {
+        match &self.numbers {
             Numbers::F32(numbers) => numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
             Numbers::U32(numbers) => numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+            Numbers::U64(numbers) => numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+            Numbers::U8(bytes) => Cow::Borrowed(bytes),
         }
     }
 
     fn data_len(&self) -> usize {
-        4 * match self.numbers {
-            Numbers::F32(numbers) => numbers.len(),
-            Numbers::U32(numbers) => numbers.len(),
+        match &self.numbers {
+            Numbers::F32(numbers) => 4 * numbers.len(),
+            Numbers::U32(numbers) => 4 * numbers.len(),
+            Numbers::U64(numbers) => 8 * numbers.len(),
+            Numbers::U8(bytes) => bytes.len(),
         }
     }
 }
@@ -109,8 +139,20 @@ fn factor_tensor(factor: &Factor) -> Tensor<'_> {
     Tensor { shape: vec![factor.rows(), factor.rank()], numbers: Numbers::F32(factor.values()) }
 }
 
-fn present_tensor(mode: &Mode) -> Option<Tensor<'_>> {
-    mode.present().map(|ids| Tensor { shape: vec![ids.len()], numbers: Numbers::U32(ids) })
+/// The tensors of a mode that are not its factor; `prefix` tells those of a coupled matrix's columns.
+fn mode_tensors<'a>(mode: &'a Mode, prefix: &str, number: usize, tensors: &mut Vec<(String, Tensor<'a>)>) {
+    if let Some(ids) = mode.present() {
+        let present = Tensor { shape: vec![ids.len()], numbers: Numbers::U32(ids) };
+        tensors.push((format!("{prefix}present.{number}"), present));
+    }
+    if let Some(naming) = mode.naming() {
+        let (text, ends) = naming.labels.parts();
+        let ends = ends.iter().map(|&end| end as u64).collect();
+        let ends = Tensor { shape: vec![naming.labels.len()], numbers: Numbers::U64(ends) };
+        let text = Tensor { shape: vec![text.len()], numbers: Numbers::U8(text.as_bytes()) };
+        tensors.push((format!("{prefix}label.{number}"), text));
+        tensors.push((format!("{prefix}label_end.{number}"), ends));
+    }
 }
 
 /// The bytes of a model.
@@ -123,13 +165,20 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
     let mut tensors = vec![("core".to_owned(), core)];
     for (number, (mode, factor)) in model.modes().iter().zip(model.factors()).enumerate() {
         tensors.push((format!("factor.{number}"), factor_tensor(factor)));
-        tensors.extend(present_tensor(mode).map(|present| (format!("present.{number}"), present)));
+        mode_tensors(mode, "", number, &mut tensors);
     }
     for (number, matrix) in model.coupled().iter().enumerate() {
         if matrix.kind != Kind::Graph {
             tensors.push((format!("coupled.{number}"), factor_tensor(&matrix.factor)));
-            let present = present_tensor(&matrix.columns);
-            tensors.extend(present.map(|present| (format!("coupled_present.{number}"), present)));
+            mode_tensors(&matrix.columns, "coupled_", number, &mut tensors);
+        }
+    }
+    if let Some(uncertainty) = model.uncertainty() {
+        for (number, (shares, variances)) in uncertainty.shares.iter().zip(&uncertainty.variances).enumerate()
+        {
+            let shares = Tensor { shape: vec![shares.len()], numbers: Numbers::F32(shares) };
+            tensors.push((format!("share.{number}"), shares));
+            tensors.push((format!("variance.{number}"), factor_tensor(variances)));
         }
     }
     let header = serde_json::to_string(&Header::of(model))?;
@@ -154,22 +203,29 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
     let mut modes = Vec::new();
     let mut factors = Vec::new();
     for (number, mode) in header.modes.into_iter().enumerate() {
-        modes.push(tensors.mode(mode, &format!("present.{number}"))?);
+        modes.push(tensors.mode(mode, "", number)?);
         factors.push(tensors.factor(&format!("factor.{number}"))?);
     }
     let mut coupled = Vec::new();
     for (number, matrix) in header.coupled.into_iter().enumerate() {
         coupled.push(tensors.coupled(number, matrix, &factors)?);
     }
+    let uncertainty = header.noise.map(|noise| tensors.uncertainty(noise, factors.len())).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
         return Err(format!("has a tensor \"{name}\" that does not belong to its model"));
     }
-    Model::new(modes, core, factors, coupled, header.range).map_err(|error| error.to_string())
+    let model = Model::new(modes, core, factors, coupled, header.range);
+    let model = model.and_then(|model| match uncertainty {
+        Some(uncertainty) => model.with_uncertainty(uncertainty),
+        None => Ok(model),
+    });
+    let model = model.map(|model| model.with_value(header.value));
+    model.map_err(|error| error.to_string())
 }
 
 /// Refuses tensors that would lie beyond the end of the file, before their offsets are added up: numbers near 2^64
 /// would overflow there.
-fn check_offsets(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn check_offsets(bytes: &[u8]) -> Result<(), String> {
     let cut = || "is cut off or no safetensors file: its header is longer than the file".to_owned();
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;
@@ -193,8 +249,8 @@ fn read_header(text: &str) -> Result<Header, String> {
     // The version on its own first: of another version nothing else may be as expected.
     let unreadable = |error| format!("its \"{KEY}\" metadata cannot be read: {error}");
     let Version { format } = serde_json::from_str(text).map_err(unreadable)?;
-    if format != FORMAT {
-        return Err(format!("has format version {format}, but this version of s3cmtf reads only {FORMAT}"));
+    if !(1..=FORMAT).contains(&format) {
+        return Err(format!("has format version {format}, but this version of s3cmtf reads 1 to {FORMAT}"));
     }
     serde_json::from_str(text).map_err(unreadable)
 }
@@ -203,18 +259,18 @@ fn read_header(text: &str) -> Result<Header, String> {
 struct Tensors<'a>(BTreeMap<String, TensorView<'a>>);
 
 impl Tensors<'_> {
-    /// The shape and the four-byte numbers of a tensor.
-    fn take<T>(
+    /// The shape and the numbers of a tensor.
+    fn take<T, const BYTES: usize>(
         &mut self,
         name: &str,
         dtype: Dtype,
-        read: fn([u8; 4]) -> T,
+        read: fn([u8; BYTES]) -> T,
     ) -> Result<(Vec<usize>, Vec<T>), String> {
         let tensor = self.0.remove(name).ok_or(format!("has no tensor \"{name}\""))?;
         if tensor.dtype() != dtype {
             return Err(format!("tensor \"{name}\" should be {dtype}, but is {}", tensor.dtype()));
         }
-        let (numbers, _) = tensor.data().as_chunks::<4>();
+        let (numbers, _) = tensor.data().as_chunks::<BYTES>();
         Ok((tensor.shape().to_vec(), numbers.iter().map(|&bytes| read(bytes)).collect()))
     }
 
@@ -241,15 +297,36 @@ impl Tensors<'_> {
         }
     }
 
-    fn mode(&mut self, mode: ModeHeader, name: &str) -> Result<Mode, String> {
-        if !self.0.contains_key(name) {
-            return Ok(Mode::new(mode.name, mode.size));
+    fn uncertainty(&mut self, noise: f32, modes: usize) -> Result<Uncertainty, String> {
+        let (mut shares, mut variances) = (Vec::new(), Vec::new());
+        for number in 0..modes {
+            shares.push(self.take(&format!("share.{number}"), Dtype::F32, f32::from_le_bytes)?.1);
+            variances.push(self.factor(&format!("variance.{number}"))?);
         }
-        let (shape, present) = self.take(name, Dtype::U32, u32::from_le_bytes)?;
-        let size = mode.size;
-        Mode::with_present(mode.name, size, present).filter(|_| shape.len() == 1).ok_or(format!(
-            "tensor \"{name}\" should be one row of ascending numbers below {size}, but is not"
-        ))
+        Ok(Uncertainty { noise, shares, variances })
+    }
+
+    fn mode(&mut self, header: ModeHeader, prefix: &str, number: usize) -> Result<Mode, String> {
+        let (name, size) = (format!("{prefix}present.{number}"), header.size);
+        let mode = if self.0.contains_key(&name) {
+            let (shape, present) = self.take(&name, Dtype::U32, u32::from_le_bytes)?;
+            let wrong = || {
+                format!("tensor \"{name}\" should be one row of ascending numbers below {size}, but is not")
+            };
+            Mode::with_present(header.name, size, present).filter(|_| shape.len() == 1).ok_or_else(wrong)?
+        } else {
+            Mode::new(header.name, size)
+        };
+        let Some(naming) = header.naming else { return Ok(mode) };
+        let (text, ends) = (format!("{prefix}label.{number}"), format!("{prefix}label_end.{number}"));
+        let (_, bytes) = self.take(&text, Dtype::U8, u8::from_le_bytes)?;
+        let (_, numbers) = self.take(&ends, Dtype::U64, u64::from_le_bytes)?;
+        let labels = String::from_utf8(bytes).ok().and_then(|text| Labels::from_parts(&text, &numbers));
+        let NamingHeader { column, binning } = naming;
+        let named = labels.and_then(|labels| mode.named(Naming { column, binning, labels }));
+        named.ok_or_else(|| {
+            format!("tensors \"{text}\" and \"{ends}\" should hold {size} distinct names, but do not")
+        })
     }
 
     fn coupled(
@@ -266,10 +343,9 @@ impl Tensors<'_> {
         let (columns, factor) = match (kind, columns) {
             (Kind::Graph, _) => (Mode::new("", 0), Factor::new(rank, Vec::new())),
             (_, None) => return Err(format!("coupled matrix {name} has no columns in the metadata")),
-            (_, Some(columns)) => (
-                self.mode(columns, &format!("coupled_present.{number}"))?,
-                self.factor(&format!("coupled.{number}"))?,
-            ),
+            (_, Some(columns)) => {
+                (self.mode(columns, "coupled_", number)?, self.factor(&format!("coupled.{number}"))?)
+            }
         };
         Ok(CoupledFactor { name, mode, kind, weight, columns, factor })
     }

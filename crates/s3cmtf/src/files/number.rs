@@ -72,6 +72,97 @@ fn short_decimal(token: &[u8]) -> Option<f32> {
     Some(if negative { -value } else { value })
 }
 
+/// The whole number that a text starts with, written as such numbers are (not `007`), and its length; `None` also for
+/// the few that are negative or have more than 15 digits, which [`parse_integer`] reads.
+#[inline]
+pub(super) fn leading_integer(text: &[u8]) -> Option<(i64, usize)> {
+    let (mut number, mut length) = leading_digits(text);
+    if length == 8 {
+        let (low, more) = leading_digits(&text[8..]);
+        (number, length) = (number * TENS[more] + low, 8 + more);
+    }
+    let canonical = (1..=15).contains(&length) && (text[0] != b'0' || length == 1);
+    canonical.then_some((number as i64, length))
+}
+
+const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number that the first digits of a text are, at most eight of them, and how many there are.
+///
+/// All eight bytes are looked at together, as one word: a loop would end after another number of digits for each field,
+/// which processors mispredict.
+#[inline]
+fn leading_digits(text: &[u8]) -> (u64, usize) {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let word = match text.first_chunk::<8>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => text.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    // Each byte of a digit becomes that digit; adding 0x76 takes all others beyond 0x7f. What they carry over goes to
+    // bytes behind the first of them, which are not looked at.
+    let digits = word ^ (0x30 * LOW);
+    let others = (digits.wrapping_add(0x76 * LOW) | digits) & (0x80 * LOW);
+    let count = others.trailing_zeros() as usize / 8;
+    // The first digit comes last in a number: with zeros before it there are eight, which are added up as two, four and
+    // then eight.
+    let digits = if count == 0 { 0 } else { digits << (64 - 8 * count) };
+    let twos = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let even = (twos & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let odd = (twos >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (even.wrapping_add(odd) >> 32, count)
+}
+
+/// A whole number that is written as such numbers are, so that writing it gives the same text again.
+pub(super) fn parse_integer(token: &[u8]) -> Option<i64> {
+    let digits = token.strip_prefix(b"-").unwrap_or(token);
+    let canonical = match digits {
+        [b'0'] => digits.len() == token.len(),
+        [b'1'..=b'9', ..] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    std::str::from_utf8(token).ok().filter(|_| canonical)?.parse().ok()
+}
+
+/// The powers of ten that are used here; an `f64` holds them exactly.
+const POWERS_64: [f64; 16] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// The decimal such as `4` or `-3.25` that a text starts with, and its length, if it has at most 15 digits, which makes
+/// it exact for the reason that [`parse_value`] gives.
+#[inline]
+pub(super) fn leading_decimal(text: &[u8]) -> Option<(f64, usize)> {
+    let negative = text.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let (mut whole, mut at, mut point) = (0u64, start, None);
+    loop {
+        match text.get(at) {
+            Some(&byte @ b'0'..=b'9') => {
+                whole = whole.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            }
+            Some(b'.') if point.is_none() => point = Some(at + 1),
+            _ => break,
+        }
+        at += 1;
+    }
+    let digits = at - start - usize::from(point.is_some());
+    let decimals = point.map_or(0, |point| at - point);
+    if !(1..=15).contains(&digits) {
+        return None;
+    }
+    let value = whole as f64 / POWERS_64[decimals];
+    Some((if negative { -value } else { value }, at))
+}
+
+/// A finite number as `str::parse` reads it.
+pub(super) fn parse_number(token: &[u8]) -> Option<f64> {
+    let short = leading_decimal(token).filter(|(_, length)| *length == token.len());
+    let number = match short {
+        Some((number, _)) => number,
+        None => std::str::from_utf8(token).ok()?.parse().ok()?,
+    };
+    Some(number).filter(|number| number.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +200,46 @@ mod tests {
         }
     }
 
+    #[test]
+    fn whole_numbers_are_those_that_are_written_the_same() {
+        for good in
+            ["0", "7", "-7", "10", "999999999999999999", "9223372036854775807", "-9223372036854775808"]
+        {
+            assert_eq!(
+                parse_integer(good.as_bytes()).map(|number| number.to_string()).as_deref(),
+                Some(good)
+            );
+        }
+        for bad in ["", "-", "007", "+7", "-0", "00", "7.0", "1e3", "9223372036854775808", " 7", "7x"] {
+            assert_eq!(parse_integer(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(leading_integer(b"12,3"), Some((12, 2)));
+        assert_eq!(leading_integer(b"0"), Some((0, 1)));
+        for length in 1..=15 {
+            for (first, last) in [(1, b','), (9, b'\n'), (5, b'0' - 1), (7, b'9' + 1), (4, 0xff)] {
+                let number = (first..).take(length).fold(0, |number, digit| number * 10 + digit % 10);
+                let number = if number == 0 { 1 } else { number };
+                let mut text = number.to_string().into_bytes();
+                let expected = Some((number, text.len()));
+                assert_eq!(leading_integer(&text), expected);
+                text.push(last);
+                assert_eq!(leading_integer(&text), expected);
+                text.extend_from_slice(b"12345678123456789");
+                assert_eq!(leading_integer(&text), expected);
+            }
+        }
+        for other in ["", "x", "-1", "01", "1234567890123456", "99999999999999999999999999999"] {
+            assert_eq!(leading_integer(other.as_bytes()), None, "{other}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn numbers_are_bitwise_those_of_the_standard_library(text in "[-+]?[0-9]{0,18}(\\.[0-9]{0,18})?(e[-+]?[0-9]{1,3})?") {
+            let expected = text.parse().ok().filter(|number: &f64| number.is_finite());
+            prop_assert_eq!(parse_number(text.as_bytes()).map(f64::to_bits), expected.map(f64::to_bits));
+        }
+
         #[test]
         fn values_are_bitwise_those_of_the_standard_library(text in "[-+]?[0-9]{0,9}(\\.[0-9]{0,9})?(e[-+]?[0-9]{1,2})?") {
             prop_assert_eq!(parse_value(text.as_bytes()).map(f32::to_bits), text.parse().ok().map(f32::to_bits));

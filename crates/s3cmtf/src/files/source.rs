@@ -1,28 +1,44 @@
-//! The text of a file, unpacked if it is a gzip file, block by block: a table may be larger than what is read from it.
+//! The text of a file, unpacked if it is packed, block by block: a table may be larger than what is read from it.
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
 use crate::Error;
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A block has at least this many bytes, unless it is the last.
 const BLOCK: usize = 1 << 25;
 
-/// A file that is read block by block: a gzip file, whatever its name, is unpacked; a byte order mark is left out.
+/// A file that is read block by block, or standard input where the path is `-`. One that is packed with gzip or zstd,
+/// whatever its name, is unpacked; a byte order mark is left out.
 pub(super) struct Text {
     path: PathBuf,
-    reader: Box<dyn Read>,
-    packed: bool,
+    reader: Box<dyn Read + Send>,
+    /// What it is packed with.
+    packed: Option<&'static str>,
     /// What has been read; the first `used` bytes of it have been given out.
     bytes: Vec<u8>,
     used: usize,
+    /// How many bytes at the front of what has not been given out are known to end within a record.
+    kept: usize,
     size: usize,
     ended: bool,
+    /// What [`Text::work_on_block`] has read ahead: what has not been given out, and more behind it.
+    ahead: Option<Vec<u8>>,
+    /// The buffer that is not in use.
+    spare: Vec<u8>,
+    /// What went wrong ahead, to be said when it is reached.
+    failed: Option<Error>,
+}
+
+/// Whether a path stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 impl Text {
@@ -33,21 +49,39 @@ impl Text {
     /// Blocks of about `size` bytes.
     pub(super) fn with_blocks(path: &Path, size: usize) -> Result<Self, Error> {
         let io = |source| Error::io(path, source);
-        let mut file = File::open(path).map_err(io)?;
-        if file.metadata().map_err(io)?.is_dir() {
-            return Err(Error::file(path, "is a folder, but a file of entries is needed"));
-        }
-        let mut head = Vec::new();
-        file.by_ref().take(2).read_to_end(&mut head).map_err(io)?;
-        let packed = head == GZIP_MAGIC;
-        let whole = Cursor::new(head).chain(file);
-        let reader: Box<dyn Read> = if packed {
-            Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole)))
+        let mut file: Box<dyn Read + Send> = if is_standard_input(path) {
+            Box::new(std::io::stdin())
         } else {
-            Box::new(whole)
+            let file = File::open(path).map_err(io)?;
+            if file.metadata().map_err(io)?.is_dir() {
+                return Err(Error::file(path, "is a folder, but a file of entries is needed"));
+            }
+            Box::new(file)
         };
-        let (bytes, path) = (Vec::new(), path.to_path_buf());
-        let mut text = Text { path, reader, packed, bytes, used: 0, size, ended: false };
+        let mut head = Vec::new();
+        file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head).map_err(io)?;
+        let (gzip, zstd) = (head.starts_with(GZIP_MAGIC), head == ZSTD_MAGIC);
+        let whole = Cursor::new(head).chain(file);
+        let (packed, reader): (_, Box<dyn Read + Send>) = if gzip {
+            (Some("gzip"), Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole))))
+        } else if zstd {
+            (Some("zstd"), Box::new(zstd::Decoder::new(whole).map_err(io)?))
+        } else {
+            (None, Box::new(whole))
+        };
+        let mut text = Text {
+            path: path.to_path_buf(),
+            reader,
+            packed,
+            bytes: Vec::new(),
+            used: 0,
+            kept: 0,
+            size,
+            ended: false,
+            ahead: None,
+            spare: Vec::new(),
+            failed: None,
+        };
         text.read_more(BYTE_ORDER_MARK.len())?;
         if text.bytes.starts_with(BYTE_ORDER_MARK) {
             text.used = BYTE_ORDER_MARK.len();
@@ -55,16 +89,45 @@ impl Text {
         Ok(text)
     }
 
+    /// The first bytes of what has not been given out, at most `count` of them, and whether the file ends with them.
+    pub(super) fn peek(&mut self, count: usize) -> Result<(&[u8], bool), Error> {
+        let there = self.bytes.len() - self.used;
+        if !self.ended && there < count {
+            self.read_more(count - there)?;
+        }
+        let rest = &self.bytes[self.used..];
+        let shown = &rest[..rest.len().min(count)];
+        Ok((shown, self.ended && shown.len() == rest.len()))
+    }
+
+    /// Takes back the last bytes that were given out: a record goes on in the next block, which starts with them.
+    ///
+    /// # Panics
+    /// If that is more than the last block.
+    pub(super) fn keep(&mut self, count: usize) {
+        self.used -= count;
+        self.kept = count;
+    }
+
     /// The next whole lines; nothing at the end of the file.
     pub(super) fn next_block(&mut self) -> Result<Option<&[u8]>, Error> {
-        self.bytes.drain(..self.used);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        match self.ahead.take() {
+            Some(mut ahead) => {
+                ahead.splice(..0, self.bytes[self.used..self.used + self.kept].iter().copied());
+                self.spare = std::mem::replace(&mut self.bytes, ahead);
+            }
+            None => drop(self.bytes.drain(..self.used)),
+        }
         self.used = 0;
-        let mut searched = 0;
+        let mut searched = std::mem::take(&mut self.kept);
         loop {
             if !self.ended && self.bytes.len() < searched + self.size {
                 self.read_more(searched + self.size - self.bytes.len())?;
             }
-            self.used = match self.bytes[searched..].iter().rposition(|&byte| byte == b'\n') {
+            self.used = match memchr::memrchr(b'\n', &self.bytes[searched..]) {
                 _ if self.ended => self.bytes.len(),
                 Some(end) => searched + end + 1,
                 // A line longer than a block.
@@ -77,19 +140,56 @@ impl Text {
         }
     }
 
+    /// Gives the next whole lines to `work`, and reads what comes behind them at the same time; nothing at the end of
+    /// the file.
+    pub(super) fn work_on_block<R: Send>(
+        &mut self,
+        work: impl FnOnce(&[u8]) -> R + Send,
+    ) -> Result<Option<R>, Error> {
+        if self.next_block()?.is_none() {
+            return Ok(None);
+        }
+        let block = &self.bytes[..self.used];
+        if self.ended {
+            return Ok(Some(work(block)));
+        }
+        let mut ahead = std::mem::take(&mut self.spare);
+        ahead.clear();
+        ahead.extend_from_slice(&self.bytes[self.used..]);
+        let (reader, count) = (&mut self.reader, self.size.saturating_sub(ahead.len()));
+        let (result, read) = rayon::join(|| work(block), || append(reader, &mut ahead, count));
+        match read {
+            Ok(ended) => self.ended = ended,
+            Err(source) => self.failed = Some(self.explain(source)),
+        }
+        self.ahead = Some(ahead);
+        Ok(Some(result))
+    }
+
     /// Reads `count` bytes, fewer at the end of the file.
     fn read_more(&mut self, count: usize) -> Result<(), Error> {
-        let before = self.bytes.len();
-        let result = self.reader.by_ref().take(count as u64).read_to_end(&mut self.bytes);
-        result.map_err(|source| match source.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.packed => {
-                Error::file(&self.path, format!("is a gzip file, but broken or cut off: {source}"))
-            }
-            _ => Error::io(&self.path, source),
-        })?;
-        self.ended = self.bytes.len() - before < count;
+        self.ended =
+            append(&mut self.reader, &mut self.bytes, count).map_err(|source| self.explain(source))?;
         Ok(())
     }
+
+    fn explain(&self, source: std::io::Error) -> Error {
+        match self.packed {
+            // What the system refuses has a code; the unpackers' own errors have none.
+            Some(packed) if source.raw_os_error().is_none() => {
+                Error::file(&self.path, format!("is a {packed} file, but broken or cut off: {source}"))
+            }
+            _ => Error::io(&self.path, source),
+        }
+    }
+}
+
+/// Appends `count` bytes, fewer at the end of what is read, which is the answer.
+fn append(reader: &mut (dyn Read + Send), bytes: &mut Vec<u8>, count: usize) -> std::io::Result<bool> {
+    let before = bytes.len();
+    bytes.reserve(count);
+    reader.take(count as u64).read_to_end(bytes)?;
+    Ok(bytes.len() - before < count)
 }
 
 #[cfg(test)]
@@ -113,5 +213,54 @@ mod tests {
                 }
             }
         }
+    }
+    #[test]
+    fn what_is_kept_comes_again_with_more_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        std::fs::write(&path, "ab\ncd\nef\n").unwrap();
+        let mut text = Text::with_blocks(&path, 4).unwrap();
+        assert_eq!(text.peek(2).unwrap(), (&b"ab"[..], false));
+        assert_eq!(text.peek(100).unwrap(), (&b"ab\ncd\nef\n"[..], true));
+        let mut text = Text::with_blocks(&path, 4).unwrap();
+        assert_eq!(text.next_block().unwrap(), Some(&b"ab\n"[..]));
+        text.keep(2);
+        assert_eq!(text.next_block().unwrap(), Some(&b"b\ncd\n"[..]));
+        text.keep(5);
+        assert_eq!(text.next_block().unwrap(), Some(&b"b\ncd\nef\n"[..]));
+        assert_eq!(text.next_block().unwrap(), None);
+    }
+
+    #[test]
+    fn reading_ahead_gives_the_same_blocks_whatever_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let text: String = (0..100).map(|number| format!("{number}\n{}", "x".repeat(number % 7))).collect();
+        std::fs::write(&path, &text).unwrap();
+        for size in [1, 5, 17, 64, 1000] {
+            let (mut plain, mut ahead) =
+                (Text::with_blocks(&path, size).unwrap(), Text::with_blocks(&path, size).unwrap());
+            for turn in 0.. {
+                let block = plain.next_block().unwrap().map(<[u8]>::to_vec);
+                assert_eq!(ahead.work_on_block(<[u8]>::to_vec).unwrap(), block);
+                let Some(block) = block else { break };
+                let kept = if turn % 3 == 1 { block.len() / 2 } else { 0 };
+                plain.keep(kept);
+                ahead.keep(kept);
+            }
+        }
+    }
+
+    #[test]
+    fn zstd_is_known_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        let frame = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let bytes = [frame("a,b\n1"), frame(",2\n")].concat();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(Text::open(&path).unwrap().next_block().unwrap(), Some(&b"a,b\n1,2\n"[..]));
+        std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+        let error = Text::open(&path).and_then(|mut text| text.next_block().map(drop)).unwrap_err();
+        assert!(error.to_string().contains("is a zstd file, but broken or cut off"), "{error}");
     }
 }

@@ -1,7 +1,10 @@
 //! Saving and loading, and what broken files lead to.
 
 use super::*;
-use crate::{Core, CoupledFactor, DataRecord, Epoch, Factor, Mode, Params, Stop, Summary};
+use crate::table::{Binning, time::Bin};
+use crate::{
+    Core, CoupledFactor, DataRecord, Epoch, Factor, Mode, Naming, Params, Stop, Summary, Uncertainty,
+};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -18,7 +21,13 @@ fn record() -> Record {
     Record {
         version: "0.1.0".into(),
         params: Params { seed: u64::MAX, rate: Some(0.1), ..Params::default() },
-        data: DataRecord { entries: 3, test_entries: 0, mean: 3.7, fingerprint: "00ff".into() },
+        data: DataRecord {
+            entries: 3,
+            test_entries: 0,
+            mean: 3.7,
+            fingerprint: "00ff".into(),
+            later_entries: 0,
+        },
         instructions: "avx2".into(),
         threads: 2,
         halvings: 0,
@@ -34,6 +43,11 @@ fn record() -> Record {
     }
 }
 
+fn naming(column: &str, labels: &[&str]) -> Naming {
+    let binning = (column == "time").then_some(Binning::Time(Bin::Month));
+    Naming { column: column.into(), binning, labels: labels.iter().collect() }
+}
+
 fn factor(rows: usize, rank: usize) -> Factor {
     Factor::new(rank, (0..rows * rank).map(|i| (i as f32).sin() / 3.0).collect())
 }
@@ -43,13 +57,14 @@ fn full() -> Model {
     let modes = vec![
         Mode::new("user", 4),
         Mode::with_present("item", 4_000_000_000, vec![3, 8, 3_999_999_999]).unwrap(),
-        Mode::new("month", 2),
+        Mode::new("month", 2).named(naming("time", &["2017-03", "\u{e9}t\u{e9}"])).unwrap(),
     ];
     let coupled = |name: &str, mode, kind, columns: Mode, rank| {
         let rows = columns.rows();
         CoupledFactor { name: name.into(), mode, kind, weight: 0.1, columns, factor: factor(rows, rank) }
     };
-    let genres = Mode::with_present("column", 9, vec![0, 5]).unwrap();
+    let genres = Mode::with_present("column", 3, vec![0, 2]).unwrap();
+    let genres = genres.named(naming("genres", &["Comedy", "", "Drama"])).unwrap();
     Model::new(
         modes,
         Core::full(vec![2, 3, 1], (0..6).map(|i| i as f32 / 7.0).collect()),
@@ -62,6 +77,17 @@ fn full() -> Model {
         [0.5, 5.1],
     )
     .unwrap()
+    .with_uncertainty(Uncertainty {
+        noise: 0.3,
+        shares: vec![vec![1.0, 0.5, 2.0, 1.5], vec![1.0; 3], vec![0.1; 2]],
+        variances: [factor(4, 2), factor(3, 3), factor(2, 1)].map(squared).into(),
+    })
+    .unwrap()
+}
+
+fn squared(mut factor: Factor) -> Factor {
+    factor.values_mut().iter_mut().for_each(|value| *value *= *value);
+    factor
 }
 
 fn diagonal() -> Model {
@@ -112,8 +138,19 @@ fn what_is_saved_is_loaded() {
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
         let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
         assert_eq!(json["model"]["modes"][0]["rank"], 2);
-        assert_eq!(json["format"], 1);
+        assert_eq!(json["format"], 2);
     }
+}
+
+#[test]
+fn a_model_of_version_1_is_loaded() {
+    // What version 2 has more is optional.
+    let bytes = with_header(&diagonal(), |header| {
+        let old = header.replace(r#"\"format\":2"#, r#"\"format\":1"#);
+        assert_ne!(old, header);
+        old
+    });
+    assert_eq!(from_bytes(Path::new("model"), &bytes).unwrap(), diagonal());
 }
 
 #[test]
@@ -141,11 +178,11 @@ fn broken_models_say_what_is_wrong() {
     let model = &full();
     for (from, to, what) in [
         (
-            r#"\"format\":1"#,
+            r#"\"format\":2"#,
             r#"\"format\":7"#,
-            "has format version 7, but this version of s3cmtf reads only 1",
+            "has format version 7, but this version of s3cmtf reads 1 to 2",
         ),
-        (r#"\"format\":1,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        (r#"\"format\":2,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
         ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
         (
             r#"\"size\":2"#,
@@ -153,7 +190,7 @@ fn broken_models_say_what_is_wrong() {
             "metadata cannot be read: invalid value: integer `-2`, expected u32",
         ),
         (r#"\"size\":2"#, r#"\"size\":4294967296"#, "metadata cannot be read: invalid value"),
-        (r#"\"size\":2"#, r#"\"size\":4294967295"#, "mode month is 2 x 1, but the mode has 4294967295 rows"),
+        (r#"\"size\":4}"#, r#"\"size\":4294967295}"#, "mode user is 4 x 2, but the mode has 4294967295 rows"),
         ("factor.2", "factor.9", "has no tensor \"factor.2\""),
         ("[3,3]", "[9,1]", "mode item is 9 x 1, but the mode has 3 rows and the core rank 3"),
         ("[3,3]", "[9]", "tensor \"factor.1\" should have 2 dimensions, but has 1"),
@@ -167,6 +204,10 @@ fn broken_models_say_what_is_wrong() {
             "\"data_offsets\":[0,18446744073709551615]",
             "does not lie within the file",
         ),
+        ("label_end.2", "label_end.9", "has no tensor \"label_end.2\""),
+        (r#"\"time\":\"month\""#, r#"\"time\":\"mnth\""#, "metadata cannot be read: unknown variant `mnth`"),
+        ("variance.0", "variance.9", "has no tensor \"variance.0\""),
+        ("\\\"noise\\\":0.3", "\\\"noise\\\":-0.3", "the uncertainty does not fit the model"),
         (r#"[0.5,5.1]"#, "[5.5,5.1]", "numbers that are not finite"),
     ] {
         let message = replaced(model, from, to);

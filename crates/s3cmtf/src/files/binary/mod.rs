@@ -1,0 +1,73 @@
+//! Tables in formats that are not lines of text: Parquet, Arrow, NumPy; and Matrix Market, whose columns are known too.
+
+mod column;
+mod literal;
+pub(super) mod matrix_market;
+mod npy;
+pub(super) mod numpy;
+
+#[cfg(feature = "arrow")]
+mod arrays;
+#[cfg(feature = "arrow")]
+pub(super) mod arrow_ipc;
+#[cfg(feature = "arrow")]
+mod guard;
+#[cfg(feature = "arrow")]
+pub(super) mod parquet;
+
+/// Stands in for the readers of a build without them.
+#[cfg(not(feature = "arrow"))]
+pub(super) mod parquet {
+    pub(in crate::files) use super::without_arrow as read;
+}
+#[cfg(not(feature = "arrow"))]
+pub(super) mod arrow_ipc {
+    pub(in crate::files) use super::without_arrow as read;
+}
+
+use std::path::Path;
+
+pub(super) use column::{Raw, settle};
+
+use super::format::Format;
+use crate::Error;
+use crate::table::{Kind, Table, Want};
+
+/// The wanted columns of a file, in the order in which they are wanted.
+///
+/// # Errors
+/// If the file cannot be read, has no such columns, or has values that cannot be read as what is wanted.
+pub(super) fn read(path: &Path, format: Format, wants: &[Want]) -> Result<Table, Error> {
+    match format {
+        Format::MatrixMarket => matrix_market::read(path, wants),
+        Format::Parquet => parquet::read(path, wants),
+        Format::Arrow => arrow_ipc::read(path, wants),
+        Format::Numpy => numpy::read(path, wants),
+        Format::Tns | Format::Csv => Err(Error::file(path, "is text, which has a reader of its own")),
+    }
+}
+
+/// The headings of a file's columns, and what these hold.
+///
+/// # Errors
+/// If the file cannot be read, or is of a format whose columns are not listed.
+pub(super) fn kinds(path: &Path, format: Format) -> Result<Vec<(String, Kind)>, Error> {
+    match format {
+        #[cfg(feature = "arrow")]
+        Format::Parquet => parquet::kinds(path),
+        _ => Err(Error::file(path, format!("is {}: its columns cannot be listed", format.name()))),
+    }
+}
+
+#[cfg(not(feature = "arrow"))]
+pub(super) fn without_arrow(path: &Path, _: &[Want]) -> Result<Table, Error> {
+    Err(Error::file(path, WITHOUT_ARROW))
+}
+
+/// What a build without the feature says.
+#[cfg(not(feature = "arrow"))]
+const WITHOUT_ARROW: &str = "is a Parquet or Arrow file, for which this s3cmtf was not built: build it \
+                                        with `--features arrow`, or convert the file to csv";
+
+#[cfg(test)]
+mod tests;

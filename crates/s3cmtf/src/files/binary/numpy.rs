@@ -1,0 +1,220 @@
+//! `.npy` files, whose columns have places, and `.npz` files, whose columns have names.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use rayon::prelude::*;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::column::{self, Fault, Raw};
+use super::npy::{Field, Header};
+use crate::Error;
+use crate::files::choose::choose;
+use crate::table::{Table, Want};
+
+/// Reads the wanted columns of an `.npy` or `.npz` file; which of the two it is, its first bytes say.
+pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    let mut file = open(path)?;
+    let mut start = Vec::new();
+    file.by_ref().take(2).read_to_end(&mut start).map_err(|source| Error::io(path, source))?;
+    if start == b"PK" { read_archive(path, wants) } else { read_array(path, wants) }
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, Error> {
+    let io = |source| Error::io(path, source);
+    let file = File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.is_dir() {
+        return Err(Error::file(path, "is a folder, but a file of NumPy is needed"));
+    }
+    Ok(BufReader::with_capacity(1 << 17, file))
+}
+
+fn read_array(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    let array = Array::read(&mut open(path)?).map_err(|what| Error::file(path, what))?;
+    array.table(path, wants)
+}
+
+/// An array with its bytes.
+struct Array {
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+/// One column within an array.
+struct Slice<'a> {
+    field: &'a Field,
+    start: usize,
+    stride: usize,
+    count: usize,
+}
+
+impl Array {
+    fn read(reader: &mut dyn Read) -> Result<Array, String> {
+        let header = Header::read(reader)?;
+        let size = header.size().ok_or_else(|| format!("has the impossible shape {:?}", header.shape))?;
+        // Memory follows what is there, never what is declared.
+        let mut bytes = Vec::new();
+        let limit = size as u64;
+        reader
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("is cut off or broken: {error}"))?;
+        if bytes.len() < size {
+            return Err(format!(
+                "is cut off: its array has {size} bytes, but only {} are there",
+                bytes.len()
+            ));
+        }
+        Ok(Array { header, bytes })
+    }
+
+    fn table(&self, path: &Path, wants: &[Want]) -> Result<Table, Error> {
+        let (names, slices) = self.columns().map_err(|what| Error::file(path, what))?;
+        let places = choose(path, &names, wants)?;
+        let distinct = column::distinct(&places);
+        let raw = distinct.par_iter().map(|&place| {
+            self.values(&slices[place]).map_err(|fault| column::at(path, &names[place], fault))
+        });
+        let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
+        column::table(path, &names, wants, &places, &distinct, raw)
+    }
+
+    fn values(&self, slice: &Slice) -> Result<Raw, Fault> {
+        let Slice { field, start, stride, count } = *slice;
+        field.values.read(&self.bytes, start, stride, count)
+    }
+
+    /// The columns of a list of rows: the second index, the fields of a structured array, or both.
+    fn columns(&self) -> Result<(Vec<String>, Vec<Slice<'_>>), String> {
+        let Header { fields, width, fortran, shape } = &self.header;
+        let (rows, columns) = match shape[..] {
+            [rows] => (rows, 1),
+            [rows, columns] => (rows, columns),
+            _ => return Err(format!("has {} dimensions, but rows and columns are needed", shape.len())),
+        };
+        // Columns without rows and values without bytes cost nothing in a file, but would here.
+        if *width == 0 || (rows == 0 && columns > 1 << 16) {
+            return Err(format!("has the shape {shape:?}, but no values"));
+        }
+        let mut names = Vec::new();
+        let mut slices = Vec::new();
+        for column in 0..columns {
+            let (start, stride) =
+                if *fortran { (column * rows * width, *width) } else { (column * width, columns * width) };
+            for field in fields {
+                names.push(if field.name.is_empty() {
+                    (names.len() + 1).to_string()
+                } else {
+                    field.name.clone()
+                });
+                slices.push(Slice { field, start: start + field.start, stride, count: rows });
+            }
+        }
+        Ok((names, slices))
+    }
+
+    /// The first index taken as columns: what `coords` of the shape `[k, n]` needs.
+    fn transpose(mut self) -> Array {
+        self.header.shape.reverse();
+        self.header.fortran = !self.header.fortran;
+        self
+    }
+}
+
+fn read_archive(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    let names = array_names(path)?;
+    let has = |name: &str| names.iter().any(|other| other == name);
+    let values = if has("values") { "values" } else { "data" };
+    if has("coords") && has(values) {
+        return read_coordinates(path, values, wants);
+    }
+    if let [only] = &names[..] {
+        let array = read_entry(path, only)?;
+        if array.header.shape.len() > 1 || array.header.fields.len() > 1 {
+            return array.table(path, wants);
+        }
+    }
+    let places = choose(path, &names, wants)?;
+    let distinct = column::distinct(&places);
+    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place]));
+    let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
+    column::table(path, &names, wants, &places, &distinct, raw)
+}
+
+/// One array per column.
+fn read_column(path: &Path, name: &str) -> Result<Raw, Error> {
+    let array = read_entry(path, name)?;
+    let (_, slices) = array.columns().map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
+    match &slices[..] {
+        [slice] => array.values(slice).map_err(|fault| column::at(path, name, fault)),
+        _ => Err(Error::file(
+            path,
+            format!("array {name:?} has the shape {:?}, but one value per row is needed", array.header.shape),
+        )),
+    }
+}
+
+/// An array `coords` with all ids and another with the values.
+fn read_coordinates(path: &Path, values: &str, wants: &[Want]) -> Result<Table, Error> {
+    let (coords, numbers) = rayon::join(|| read_entry(path, "coords"), || read_column(path, values));
+    let (coords, numbers) = (coords?, numbers?);
+    let fail = |what| Error::file(path, format!("array \"coords\" {what}"));
+    // Where both fit, rows come first, as in a table.
+    let coords = match coords.header.shape[..] {
+        [rows, _] if rows == numbers.len() => coords,
+        [_, rows] if rows == numbers.len() => coords.transpose(),
+        ref shape => {
+            return Err(fail(format!("has the shape {shape:?}, but there are {} values", numbers.len())));
+        }
+    };
+    let (mut names, slices) = coords.columns().map_err(fail)?;
+    names.push(values.to_owned());
+    let places = choose(path, &names, wants)?;
+    let distinct = column::distinct(&places);
+    let read = |&place: &usize| match slices.get(place) {
+        Some(slice) => coords.values(slice).map_err(|fault| column::at(path, &names[place], fault)),
+        None => Ok(numbers.clone()),
+    };
+    let raw = distinct.par_iter().map(read).collect::<Result<Vec<Raw>, Error>>()?;
+    column::table(path, &names, wants, &places, &distinct, raw)
+}
+
+fn broken(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(source) if source.kind() == std::io::ErrorKind::NotFound => Error::io(path, source),
+        error => Error::file(path, format!("is cut off or no archive of NumPy: {error}")),
+    }
+}
+
+/// The arrays of an archive, by the names that NumPy gives them.
+fn array_names(path: &Path) -> Result<Vec<String>, Error> {
+    let archive = ZipArchive::new(open(path)?).map_err(|error| broken(path, error))?;
+    let mut names = Vec::new();
+    for name in archive.file_names() {
+        let name = name.map_err(|error| broken(path, error))?;
+        names.push(name.strip_suffix(".npy").unwrap_or(&name).to_owned());
+    }
+    Ok(names)
+}
+
+/// Each call opens the file anew, so that several threads can read from it.
+fn read_entry(path: &Path, name: &str) -> Result<Array, Error> {
+    let mut archive = ZipArchive::new(open(path)?).map_err(|error| broken(path, error))?;
+    let with_ending = format!("{name}.npy");
+    let entry = match archive.index_for_name(&with_ending) {
+        Some(_) => archive.by_name(&with_ending),
+        None => archive.by_name(name),
+    };
+    let mut entry = entry.map_err(|error| broken(path, error))?;
+    let array =
+        Array::read(&mut entry).map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
+    // The checksum is compared where an entry ends.
+    let mut behind = [0];
+    match entry.read(&mut behind) {
+        Ok(0) => Ok(array),
+        Ok(_) => Err(Error::file(path, format!("array {name:?} has more bytes than its shape says"))),
+        Err(error) => Err(Error::file(path, format!("array {name:?} is broken: {error}"))),
+    }
+}

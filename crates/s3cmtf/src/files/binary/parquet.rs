@@ -1,0 +1,161 @@
+//! Parquet files: the wanted columns of each row group, side by side.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use rayon::prelude::*;
+
+use super::arrays::Growing;
+use super::column::{self, Fault, Raw};
+use super::guard::guarded;
+use crate::Error;
+use crate::files::choose::choose;
+use crate::table::{Kind, Table, Want};
+
+/// Rows that are decoded at a time: their values fit into a cache.
+const BATCH: usize = 1 << 15;
+
+/// Reads the wanted columns.
+pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    guarded(path, || read_columns(path, wants))
+}
+
+/// The headings of all columns, and what they hold by their types.
+pub(in crate::files) fn kinds(path: &Path) -> Result<Vec<(String, Kind)>, Error> {
+    let kind = |field: &Arc<Field>| match field.data_type() {
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Kind::Time,
+        other if other.is_floating() => Kind::Number,
+        _ => Kind::Id,
+    };
+    guarded(path, || {
+        let metadata = ArrowReaderMetadata::load(&open(path)?, ArrowReaderOptions::new());
+        let metadata = metadata.map_err(|error| broken(path, &error))?;
+        Ok(metadata.schema().fields().iter().map(|field| (field.name().clone(), kind(field))).collect())
+    })
+}
+
+fn broken(path: &Path, error: &ParquetError) -> Error {
+    Error::file(path, format!("is cut off or no Parquet file that can be read: {error}"))
+}
+
+fn open(path: &Path) -> Result<File, Error> {
+    let io = |source| Error::io(path, source);
+    let file = File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.is_dir() {
+        return Err(Error::file(path, "is a folder, but a Parquet file is needed"));
+    }
+    Ok(file)
+}
+
+fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    let file = open(path)?;
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
+    let metadata = metadata.map_err(|error| broken(path, &error))?;
+    let length = file.metadata().map_err(|source| Error::io(path, source))?.len();
+    check_places(&metadata, length)
+        .ok_or_else(|| Error::file(path, "is cut off or broken: a column does not lie within the file"))?;
+    let names: Vec<String> = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let places = choose(path, &names, wants)?;
+    let distinct = column::distinct(&places);
+    let metadata = with_dictionaries(metadata, &distinct);
+
+    let groups = metadata.metadata().num_row_groups();
+    let tasks: Vec<(usize, usize)> =
+        distinct.iter().flat_map(|&place| (0..groups).map(move |group| (place, group))).collect();
+    // Collected before any is looked at, so that of several faults the first is told.
+    let parts: Vec<Result<Raw, Problem>> =
+        tasks.into_par_iter().map(|(place, group)| read_part(path, &metadata, place, group)).collect();
+    let mut parts = parts.into_iter();
+    let mut raw = Vec::with_capacity(distinct.len());
+    for &place in &distinct {
+        let fault = |row, what| column::at(path, &names[place], Fault { row, what });
+        let mut whole: Option<Raw> = None;
+        for part in parts.by_ref().take(groups) {
+            let before = whole.as_ref().map_or(0, Raw::len);
+            let part = part.map_err(|problem| match problem {
+                Problem::Value(Fault { row, what }) => fault(before + row, what),
+                Problem::File(error) => error,
+            })?;
+            whole = Some(match whole {
+                // An empty group has no type.
+                Some(whole) if part.len() == 0 => whole,
+                Some(mut whole) if before > 0 => {
+                    if !whole.append(part) {
+                        return Err(fault(before, "the type changes here".into()));
+                    }
+                    whole
+                }
+                _ => part,
+            });
+        }
+        raw.push(whole.unwrap_or(Raw::Signed(Vec::new())));
+    }
+    column::table(path, &names, wants, &places, &distinct, raw)
+}
+
+/// Whether all columns lie within the file, which their reader takes for granted.
+fn check_places(metadata: &ArrowReaderMetadata, length: u64) -> Option<()> {
+    for chunk in metadata.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+        let start = chunk.dictionary_page_offset().unwrap_or(i64::MAX).min(chunk.data_page_offset());
+        let end = u64::try_from(start).ok()?.checked_add(u64::try_from(chunk.compressed_size()).ok()?)?;
+        if chunk.data_page_offset() < 0 || end > length {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Why a part could not be read.
+enum Problem {
+    Value(Fault),
+    File(Error),
+}
+
+/// Has the wanted texts read by their dictionaries, as they lie in the file: then each distinct text is looked up once
+/// and not in each row.
+fn with_dictionaries(metadata: ArrowReaderMetadata, places: &[usize]) -> ArrowReaderMetadata {
+    let schema = metadata.schema();
+    let hint = |(place, field): (usize, &Arc<Field>)| {
+        let text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        if !text || !places.contains(&place) {
+            return Arc::clone(field);
+        }
+        let keyed = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        Arc::new(field.as_ref().clone().with_data_type(keyed))
+    };
+    let fields: Vec<Arc<Field>> = schema.fields().iter().enumerate().map(hint).collect();
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(Schema::new(fields)));
+    // A file for which this does not work is read row by row.
+    ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options).unwrap_or(metadata)
+}
+
+/// One column of one row group. It opens the file anew, since threads that share one also share its position.
+fn read_part(
+    path: &Path,
+    metadata: &ArrowReaderMetadata,
+    place: usize,
+    group: usize,
+) -> Result<Raw, Problem> {
+    let failed = |error: &ParquetError| Problem::File(broken(path, error));
+    let file = open(path).map_err(Problem::File)?;
+    let mask = ProjectionMask::roots(metadata.parquet_schema(), [place]);
+    let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+        .with_row_groups(vec![group])
+        .with_projection(mask)
+        .with_batch_size(BATCH)
+        .build()
+        .map_err(|error| failed(&error))?;
+    let mut values = Growing::default();
+    for batch in batches {
+        let batch = batch.map_err(|error| failed(&error.into()))?;
+        values.extend(batch.column(0)).map_err(Problem::Value)?;
+    }
+    Ok(values.finish())
+}

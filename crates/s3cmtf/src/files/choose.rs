@@ -1,0 +1,116 @@
+//! From the columns that are wanted to their places in a file.
+
+use std::path::Path;
+
+use crate::Error;
+use crate::table::{Selector, Want};
+
+/// The headings that a message lists at most.
+const LISTED: usize = 30;
+
+/// The place of each wanted column among the headings of a file.
+pub(super) fn choose(path: &Path, headings: &[String], wants: &[Want]) -> Result<Vec<usize>, Error> {
+    wants.iter().map(|want| place(headings, &want.column).map_err(|what| Error::file(path, what))).collect()
+}
+
+fn place(headings: &[String], selector: &Selector) -> Result<usize, String> {
+    match selector {
+        Selector::Place(place) if *place < headings.len() => Ok(*place),
+        Selector::Place(place) => Err(format!(
+            "has no column {}: it has {} ({})",
+            place.saturating_add(1),
+            headings.len(),
+            list(headings)
+        )),
+        Selector::Name(name) => {
+            let mut places = (0..headings.len()).filter(|&place| headings[place] == *name);
+            match (places.next(), places.next()) {
+                (Some(place), None) => Ok(place),
+                (Some(first), Some(second)) => Err(format!(
+                    "has two columns named \"{name}\" (columns {} and {}): choose one by its place",
+                    first + 1,
+                    second + 1
+                )),
+                _ => {
+                    let hint = nearest(headings, name)
+                        .map_or(String::new(), |near| format!(", did you mean \"{near}\"?"));
+                    Err(format!("has no column \"{name}\"{hint} (its columns are {})", list(headings)))
+                }
+            }
+        }
+    }
+}
+
+fn list(headings: &[String]) -> String {
+    let mut text = headings[..headings.len().min(LISTED)].join(", ");
+    if headings.len() > LISTED {
+        text.push_str(&format!(" and {} more", headings.len() - LISTED));
+    }
+    text
+}
+
+/// The heading that was probably meant: the same but for case, or else the one that the fewest changes lead to.
+fn nearest<'a>(headings: &'a [String], name: &str) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let distances = headings.iter().map(|heading| (distance(&heading.to_lowercase(), &wanted), heading));
+    let (changes, heading) = distances.min_by_key(|(changes, _)| *changes)?;
+    (changes <= wanted.chars().count().div_ceil(3)).then_some(heading)
+}
+
+/// How many characters must be put in, left out or replaced to turn one text into the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(100).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().take(100).enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, &b) in b.iter().enumerate() {
+            let replaced = corner + usize::from(a != b);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Kind;
+
+    #[test]
+    fn distances_are_those_of_the_books() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("saturday", "sunday"), 3);
+        assert_eq!((distance("", "abc"), distance("abc", ""), distance("abc", "abc")), (3, 3, 0));
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_says_which_are() {
+        let headings: Vec<String> = ["userId", "movieId", "rating", "rating"].map(String::from).into();
+        let choose = |column| {
+            let want = Want { column, kind: Kind::Id };
+            choose(Path::new("a.csv"), &headings, &[want]).map_err(|error| error.to_string())
+        };
+        let name = |name: &str| choose(Selector::Name(name.into()));
+        assert_eq!(name("movieId"), Ok(vec![1]));
+        assert_eq!(choose(Selector::Place(3)), Ok(vec![3]));
+        let columns = "userId, movieId, rating, rating";
+        for (wanted, what) in [
+            ("MOVIEID", ", did you mean \"movieId\"?"),
+            ("user_id", ", did you mean \"userId\"?"),
+            ("timestamp", ""),
+        ] {
+            let message = format!("a.csv: has no column \"{wanted}\"{what} (its columns are {columns})");
+            assert_eq!(name(wanted), Err(message));
+        }
+        assert_eq!(
+            name("rating").unwrap_err(),
+            "a.csv: has two columns named \"rating\" (columns 3 and 4): choose one by its place"
+        );
+        assert_eq!(
+            choose(Selector::Place(4)).unwrap_err(),
+            format!("a.csv: has no column 5: it has 4 ({columns})")
+        );
+    }
+}

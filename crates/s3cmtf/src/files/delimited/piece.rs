@@ -1,0 +1,242 @@
+//! From a piece of text to columns.
+
+use memchr::memchr_iter;
+
+use super::cursor::{Cursor, Next, Stop};
+use super::encoding::decode;
+use super::{Opening, Separator};
+use crate::files::lines::{BadLine, show};
+use crate::files::number::{leading_decimal, leading_integer, parse_integer, parse_number};
+use crate::table::{Data, Kind, time};
+
+/// What is taken from each record.
+pub(super) struct Plan<'a> {
+    pub(super) opening: &'a Opening,
+    /// For each column of the file, what is done with it.
+    steps: Vec<Step>,
+    kinds: Vec<Kind>,
+}
+
+/// What is done with a column of a file.
+enum Step {
+    Skip,
+    /// It becomes the result at this place, as almost always.
+    Take(usize),
+    /// It is wanted more than once.
+    TakeAll(Vec<usize>),
+}
+
+impl<'a> Plan<'a> {
+    /// Takes the columns at these places of the file.
+    pub(super) fn new(opening: &'a Opening, takes: &[(usize, Kind)]) -> Self {
+        let mut takers = vec![Vec::new(); opening.headings.len()];
+        for (result, (place, _)) in takes.iter().enumerate() {
+            takers[*place].push(result);
+        }
+        let step = |takers: Vec<usize>| match takers.as_slice() {
+            [] => Step::Skip,
+            [taker] => Step::Take(*taker),
+            _ => Step::TakeAll(takers),
+        };
+        let steps = takers.into_iter().map(step).collect();
+        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect() }
+    }
+
+    /// Columns without rows, with room for those of a text.
+    pub(super) fn columns(&self, bytes: usize) -> Vec<Data> {
+        // A little more than the mean, so that most pieces grow no column.
+        let rows = bytes / self.opening.record_bytes;
+        self.kinds.iter().map(|kind| empty(*kind, rows + rows / 16)).collect()
+    }
+}
+
+/// A column without rows.
+fn empty(kind: Kind, capacity: usize) -> Data {
+    match kind {
+        Kind::Id => Data::Integers(Vec::with_capacity(capacity)),
+        Kind::Number => Data::Numbers(Vec::with_capacity(capacity)),
+        Kind::Time => Data::Times(Vec::with_capacity(capacity)),
+    }
+}
+
+/// The columns of a piece of text.
+pub(super) struct Piece {
+    pub(super) columns: Vec<Data>,
+    pub(super) rows: usize,
+    /// How many line ends it has, up to where it could be read.
+    pub(super) lines: u64,
+    /// Where a record starts whose quotes are not closed in the piece.
+    pub(super) open: Option<usize>,
+    pub(super) bad: Option<BadLine>,
+}
+
+/// Why a record cannot be used.
+enum Fault {
+    Stop(Stop, usize),
+    Count,
+    Value(String),
+}
+
+/// Reads the records of a text that starts with one.
+pub(super) fn parse(text: &[u8], plan: &Plan) -> Piece {
+    let mut cursor = Cursor::new(text, plan.opening.separator);
+    let mut piece = Piece { columns: plan.columns(text.len()), rows: 0, lines: 0, open: None, bad: None };
+    let mut end = text.len();
+    while cursor.next_record() {
+        let start = cursor.at;
+        match record(&mut cursor, plan, &mut piece.columns) {
+            Ok(()) => piece.rows += 1,
+            Err(Fault::Stop(Stop::Open, _)) => {
+                // Labels that the unfinished record has brought may stay: it is the next to be read.
+                let rows = piece.rows;
+                piece.columns.iter_mut().for_each(|column| truncate(column, rows));
+                (piece.open, end) = (Some(start), start);
+                break;
+            }
+            Err(fault) => {
+                let line = memchr_iter(b'\n', &text[..start]).count() as u64 + 1;
+                piece.bad = Some(BadLine { line, what: explain(fault, &text[start..], plan.opening) });
+                return piece;
+            }
+        }
+    }
+    piece.lines = memchr_iter(b'\n', &text[..end]).count() as u64;
+    piece
+}
+
+/// The column whose quotes are not closed, in a text that starts with that record.
+pub(super) fn unclosed(text: &[u8], plan: &Plan) -> String {
+    let mut cursor = Cursor::new(text, plan.opening.separator);
+    let fault = record(&mut cursor, plan, &mut plan.columns(0)).err();
+    fault.map_or_else(String::new, |fault| explain(fault, text, plan.opening))
+}
+
+fn truncate(column: &mut Data, rows: usize) {
+    match column {
+        Data::Integers(values) | Data::Times(values) => values.truncate(rows),
+        Data::Numbers(values) => values.truncate(rows),
+        Data::Texts { codes, .. } => codes.truncate(rows),
+    }
+}
+
+fn record(cursor: &mut Cursor, plan: &Plan, columns: &mut [Data]) -> Result<(), Fault> {
+    for (place, step) in plan.steps.iter().enumerate() {
+        match step {
+            Step::Skip => cursor.skip().map_err(|stop| Fault::Stop(stop, place))?,
+            Step::Take(taker) => take(cursor, plan, place, &mut columns[*taker])?,
+            Step::TakeAll(takers) => {
+                let start = cursor.at;
+                for &taker in takers {
+                    cursor.at = start;
+                    take(cursor, plan, place, &mut columns[taker])?;
+                }
+            }
+        }
+        let last = place + 1 == plan.steps.len();
+        if (cursor.pass() == Next::Record) != last {
+            return Err(Fault::Count);
+        }
+    }
+    Ok(())
+}
+
+#[inline]
+fn take(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data) -> Result<(), Fault> {
+    match column {
+        Data::Integers(values) => {
+            if let Some(value) = cursor.parse(leading_integer) {
+                values.push(value);
+                return Ok(());
+            }
+        }
+        Data::Numbers(values) => {
+            if let Some(value) = cursor.parse(leading_decimal) {
+                values.push(value);
+                return Ok(());
+            }
+        }
+        Data::Times(values) => {
+            if let Some(value) = cursor.parse(leading_integer) {
+                values.push(time::from_unix(value));
+                return Ok(());
+            }
+        }
+        Data::Texts { .. } => {}
+    }
+    take_field(cursor, plan, place, column)
+}
+
+/// Takes a field that is not a short plain number.
+#[inline(never)]
+fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data) -> Result<(), Fault> {
+    let field = cursor.field().map_err(|stop| Fault::Stop(stop, place))?;
+    let heading = &plan.opening.headings[place];
+    let bad = |what: &str| Err(Fault::Value(format!("{} in column \"{heading}\" is {what}", show(field))));
+    let needed = match column {
+        Data::Integers(_) | Data::Texts { .. } => "an id",
+        Data::Numbers(_) => "a number",
+        Data::Times(_) => "a point in time",
+    };
+    if field.is_empty() {
+        return Err(Fault::Value(format!("column \"{heading}\" is empty, but {needed} is needed")));
+    }
+    match column {
+        Data::Numbers(values) => match parse_number(field) {
+            Some(value) => values.push(value),
+            None if field.contains(&b',') => return bad("not a number (decimals follow a point)"),
+            None => return bad("not a finite number"),
+        },
+        Data::Times(values) => match time::parse(field) {
+            Some(value) => values.push(value),
+            None => return bad("not a point in time (2017-03-04, 2017-03-04T13:05:30Z, or unix time)"),
+        },
+        Data::Integers(values) if plan.opening.separator == Separator::Blanks => {
+            // Such files are of numbers: leading zeros have no meaning there.
+            match std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()) {
+                Some(value) => values.push(value),
+                None => return bad("not a whole number"),
+            }
+        }
+        Data::Integers(values) => {
+            if let Some(value) = parse_integer(field) {
+                values.push(value);
+                return Ok(());
+            }
+            column.make_texts();
+            push_text(column, field);
+        }
+        Data::Texts { .. } => push_text(column, field),
+    }
+    Ok(())
+}
+
+fn push_text(column: &mut Data, field: &[u8]) {
+    if let Data::Texts { codes, labels } = column {
+        codes.push(labels.id(&decode(field)));
+    }
+}
+
+/// What is wrong with the record that a text starts with, and what would be right.
+fn explain(fault: Fault, text: &[u8], opening: &Opening) -> String {
+    match fault {
+        Fault::Value(what) => what,
+        Fault::Stop(Stop::Open, place) => {
+            format!("the quote that opens column \"{}\" is not closed", opening.headings[place])
+        }
+        Fault::Stop(Stop::Behind, place) => format!(
+            "column \"{}\" goes on behind its closing quote (a quote within quotes is written twice)",
+            opening.headings[place]
+        ),
+        Fault::Count => {
+            let mut cursor = Cursor::new(text, opening.separator);
+            let (mut found, expected) = (1, opening.headings.len());
+            // Where there are too many, the text may end before the record does, so they are not counted.
+            while found <= expected && cursor.skip().is_ok() && cursor.pass() == Next::Field {
+                found += 1;
+            }
+            let found = if found > expected { "more".into() } else { found.to_string() };
+            let fields = if expected == 1 { "field" } else { "fields" };
+            format!("expected {expected} {fields} separated by {}, found {found}", opening.separator.name())
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Tables and models out, for other programs to read.
+
+mod csv;
+mod model;
+mod npz;
+#[cfg(feature = "arrow")]
+mod parquet;
+mod tensors;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::str::FromStr;
+
+pub use model::export_model;
+
+use super::atomic::write_atomically;
+use crate::Error;
+use crate::table::{Data, Labels, Table};
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutFormat {
+    /// Text with a heading, separated by commas (RFC 4180).
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// An archive of NumPy arrays.
+    Npz,
+    /// Tensors with their texts in the metadata.
+    Safetensors,
+}
+
+impl OutFormat {
+    /// All of them.
+    pub const ALL: [OutFormat; 4] =
+        [OutFormat::Csv, OutFormat::Parquet, OutFormat::Npz, OutFormat::Safetensors];
+
+    /// The name, which is also what names of files end in.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutFormat::Csv => "csv",
+            OutFormat::Parquet => "parquet",
+            OutFormat::Npz => "npz",
+            OutFormat::Safetensors => "safetensors",
+        }
+    }
+
+    /// The format that the name of a file ends in, if it is one.
+    pub fn of(path: &Path) -> Option<Self> {
+        path.extension()?.to_str()?.to_lowercase().parse().ok()
+    }
+}
+
+impl FromStr for OutFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = OutFormat::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| format!("{text:?} is not a format: csv, parquet, npz or safetensors"))
+    }
+}
+
+/// Values to be written under a name: a column, or an array of more dimensions where a format has such.
+struct Out<'a> {
+    name: String,
+    /// The last index changes fastest; a column has one length.
+    shape: Vec<usize>,
+    values: Values<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Integers(&'a [i64]),
+    Texts(&'a [u32], &'a Labels),
+    Numbers(&'a [f64]),
+    /// The numbers of a model: written with the digits that 32 bits have.
+    Singles(&'a [f32]),
+    Times(&'a [i64]),
+}
+
+impl Values<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Values::Integers(values) | Values::Times(values) => values.len(),
+            Values::Texts(codes, _) => codes.len(),
+            Values::Numbers(values) => values.len(),
+            Values::Singles(values) => values.len(),
+        }
+    }
+}
+
+impl<'a> Out<'a> {
+    fn column(name: impl Into<String>, values: Values<'a>) -> Self {
+        Out { name: name.into(), shape: vec![values.len()], values }
+    }
+
+    fn of(name: &str, data: &'a Data) -> Self {
+        let values = match data {
+            Data::Integers(values) => Values::Integers(values),
+            Data::Texts { codes, labels } => Values::Texts(codes, labels),
+            Data::Numbers(values) => Values::Numbers(values),
+            Data::Times(values) => Values::Times(values),
+        };
+        Out::column(name, values)
+    }
+}
+
+/// Writes a table, whole or not at all.
+///
+/// Times are ISO texts in csv, timestamps in Parquet, `datetime64[s]` in NumPy and seconds since 1970 in safetensors,
+/// where texts are codes and their labels the metadata.
+///
+/// # Errors
+/// If the file cannot be written, if columns differ in length or share a name, or if this build has no Parquet.
+pub fn write_table(path: &Path, format: OutFormat, table: &Table) -> Result<(), Error> {
+    let columns: Vec<Out> = table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect();
+    write_columns(path, format, &columns)
+}
+
+/// Writes a table as csv, see [`write_table`].
+///
+/// # Errors
+/// If nothing can be written.
+pub fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
+    let columns: Vec<Out> = table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect();
+    csv::write(writer, &columns)
+}
+
+fn write_columns(path: &Path, format: OutFormat, columns: &[Out]) -> Result<(), Error> {
+    let fail = |what: String| Err(Error::file(path, what));
+    let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return fail(format!("cannot be written: two columns have the name {:?}", pair[0]));
+    }
+    if let Some(other) = columns.iter().find(|column| column.shape != columns[0].shape) {
+        return fail(format!(
+            "cannot be written: column {:?} has {} values, but column {:?} has {}",
+            columns[0].name,
+            columns[0].values.len(),
+            other.name,
+            other.values.len()
+        ));
+    }
+    match format {
+        OutFormat::Csv => write_atomically(path, |writer| csv::write(writer, columns)),
+        OutFormat::Parquet => write_parquet(path, columns),
+        OutFormat::Npz | OutFormat::Safetensors => write_arrays(path, format, columns),
+    }
+}
+
+/// Arrays of any shape, for the formats that have such.
+fn write_arrays(path: &Path, format: OutFormat, arrays: &[Out]) -> Result<(), Error> {
+    match format {
+        OutFormat::Npz => write_atomically(path, |writer| npz::write(writer, arrays)),
+        _ => {
+            let bytes = tensors::to_bytes(arrays);
+            let bytes = bytes.map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+            write_atomically(path, |writer| writer.write_all(&bytes))
+        }
+    }
+}
+
+#[cfg(feature = "arrow")]
+fn write_parquet(path: &Path, columns: &[Out]) -> Result<(), Error> {
+    let bytes = parquet::to_bytes(columns);
+    let bytes = bytes.map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+    write_atomically(path, |writer| writer.write_all(&bytes))
+}
+
+#[cfg(not(feature = "arrow"))]
+fn write_parquet(path: &Path, _: &[Out]) -> Result<(), Error> {
+    let what = "cannot be written: this s3cmtf was built without Parquet: build it with `--features arrow`";
+    Err(Error::file(path, what))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What a file is, by its content and its name.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use super::lines::{data_lines, tokens};
+use super::number::parse_number;
+
+/// What a table is stored as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Numbers separated by white space, the indices first, with comments.
+    Tns,
+    /// Text with commas, tabs, semicolons, pipes or `::` between fields.
+    Csv,
+    /// Matrix Market.
+    MatrixMarket,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's file format, which is also Feather's.
+    Arrow,
+    /// NumPy's `.npz` and `.npy`.
+    Numpy,
+}
+
+/// As many lines as decide between the two kinds of text.
+const LINES: usize = 20;
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 6] =
+        [Format::Tns, Format::Csv, Format::MatrixMarket, Format::Parquet, Format::Arrow, Format::Numpy];
+
+    /// The name it has everywhere.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Tns => "tns",
+            Format::Csv => "csv",
+            Format::MatrixMarket => "mtx",
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+            Format::Numpy => "npz",
+        }
+    }
+
+    /// The format of a file that starts with `head`, unpacked; `whole` says that it also ends there.
+    pub(super) fn detect(head: &[u8], whole: bool, path: &Path) -> Self {
+        const MAGIC: [(&[u8], Format); 5] = [
+            (b"PAR1", Format::Parquet),
+            (b"ARROW1", Format::Arrow),
+            (b"%%MatrixMarket", Format::MatrixMarket),
+            (b"PK\x03\x04", Format::Numpy),
+            (b"\x93NUMPY", Format::Numpy),
+        ];
+        if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
+            return *format;
+        }
+        let ending = ending(path);
+        // Its reader says best what is wrong with it.
+        if ending == "tns" {
+            return Format::Tns;
+        }
+        // The last line may be cut off, and half a number or half a word says little.
+        let end = if whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
+        let mut lines = data_lines(&head[..end]).take(LINES).peekable();
+        if lines.peek().is_none() {
+            return Format::Csv;
+        }
+        let numbers = lines.all(|(_, line)| tokens(line).all(|token| parse_number(token).is_some()));
+        // Numbers between tabs, and one number per line, are either.
+        if numbers && !matches!(ending.as_str(), "csv" | "tsv" | "tab") { Format::Tns } else { Format::Csv }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let names = || Format::ALL.map(Format::name).join(", ");
+        let format = Format::ALL.into_iter().find(|format| format.name() == name);
+        format.ok_or_else(|| format!("\"{name}\" is not one of {}", names()))
+    }
+}
+
+/// The ending of a file's name in lower case, without that of a packed one: `csv` for `a.CSV.gz`.
+pub(super) fn ending(path: &Path) -> String {
+    let lower = |path: &Path| path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    match lower(path).as_str() {
+        "gz" | "zst" | "zstd" => lower(Path::new(path.file_stem().unwrap_or_default())),
+        ending => ending.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        let error = "xlsx".parse::<Format>().unwrap_err();
+        assert_eq!(error, "\"xlsx\" is not one of tns, csv, mtx, parquet, arrow, npz");
+    }
+
+    #[test]
+    fn content_decides_and_the_name_where_it_does_not() {
+        for (head, name, format) in [
+            ("PAR1....", "a.csv", Format::Parquet),
+            ("ARROW1\0\0", "a", Format::Arrow),
+            ("%%MatrixMarket matrix coordinate real general\n", "a.tns", Format::MatrixMarket),
+            ("PK\u{3}\u{4}", "a.npz", Format::Numpy),
+            ("# c\n1 2 3.5\n", "a", Format::Tns),
+            ("1 2 3.5\n", "a.dat", Format::Tns),
+            ("1\t2\t3.5\n", "a.txt", Format::Tns),
+            ("1\t2\t3.5\n", "a.tsv", Format::Csv),
+            ("1\t2\t3.5\n", "a.TSV.gz", Format::Csv),
+            ("1,2,3.5\n", "a.tns", Format::Tns),
+            ("1,2,3.5\n", "a", Format::Csv),
+            ("1::2::5::978300760\n", "ratings.dat", Format::Csv),
+            ("user item\n1 2\n", "a.txt", Format::Csv),
+            ("", "a.tns.zst", Format::Tns),
+            ("", "a.csv", Format::Csv),
+        ] {
+            assert_eq!(Format::detect(head.as_bytes(), true, Path::new(name)), format, "{head:?} {name}");
+        }
+        assert_eq!(Format::detect(b"\x93NUMPY\x01", true, Path::new("a")), Format::Numpy);
+        assert_eq!(Format::detect(b"1 2 3\n4 5 -", false, Path::new("a")), Format::Tns);
+    }
+}

@@ -1,0 +1,65 @@
+//! What a column probably holds, so that flags can be suggested.
+
+use super::number::{parse_integer, parse_number};
+use crate::table::{Kind, time};
+
+/// Headings, or parts of them, of columns that are points in time, and of columns that are numbers.
+const TIMES: [&str; 6] = ["time", "date", "stamp", "when", "year", "month"];
+const NUMBERS: [&str; 13] = [
+    "rating", "score", "stars", "value", "count", "weight", "price", "amount", "quantity", "plays", "visits",
+    "grade", "label",
+];
+
+/// Unix times between 1985 and 2096 in seconds, which few ids are.
+const RECENT: std::ops::Range<i64> = 473_385_600..4_000_000_000;
+
+/// What a column probably holds; `heading` is none where the file has none.
+///
+/// Dates are times, numbers with decimals are numbers; whole numbers are what the heading says, otherwise ids. Without
+/// headings, those in the range of recent unix times are times, and numbers those that vary between 0 and 10.
+pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
+    let heading = heading.map(str::to_lowercase);
+    let named = |words: &[&str]| {
+        heading.as_ref().is_some_and(|heading| words.iter().any(|word| heading.contains(word)))
+    };
+    let all = |holds: &dyn Fn(&str) -> bool| !values.is_empty() && values.iter().all(|value| holds(value));
+    let is_number = all(&|value| parse_number(value.as_bytes()).is_some());
+    if !is_number {
+        let is_time = all(&|value| time::parse(value.as_bytes()).is_some());
+        return if is_time { Kind::Time } else { Kind::Id };
+    }
+    let whole = |value: &str| parse_integer(value.as_bytes());
+    let recent = all(&|value| time::parse(value.as_bytes()).is_some_and(|seconds| RECENT.contains(&seconds)));
+    if recent && (heading.is_none() || named(&TIMES) || !all(&|value| whole(value).is_some())) {
+        return Kind::Time;
+    }
+    let few = all(&|value| whole(value).is_some_and(|value| (0..=10).contains(&value)));
+    let varies = values.iter().any(|value| *value != values[0]);
+    let decimals = !all(&|value| whole(value).is_some());
+    if decimals || named(&NUMBERS) || (heading.is_none() && few && varies) { Kind::Number } else { Kind::Id }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_columns() {
+        for (heading, values, kind) in [
+            (Some("userId"), &["1", "2"][..], Kind::Id),
+            (Some("rating"), &["4", "5"], Kind::Number),
+            (Some("x"), &["4.5", "5"], Kind::Number),
+            (Some("timestamp"), &["978300760", "978302109"], Kind::Time),
+            (Some("phone"), &["978300760", "978302109"], Kind::Id),
+            (Some("day"), &["2017-03-04", "2017-03-05"], Kind::Time),
+            (Some("city"), &["Rome", "7"], Kind::Id),
+            (None, &["978300760", "978302109"], Kind::Time),
+            (None, &["5", "3", "4"], Kind::Number),
+            (None, &["1", "1", "1"], Kind::Id),
+            (None, &["1193", "661"], Kind::Id),
+            (Some("empty"), &[], Kind::Id),
+        ] {
+            assert_eq!(guess(heading, values), kind, "{heading:?} {values:?}");
+        }
+    }
+}

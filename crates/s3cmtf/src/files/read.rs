@@ -1,0 +1,284 @@
+//! Tables of any format: which files, which columns.
+
+use std::path::{Path, PathBuf};
+
+use super::binary;
+use super::choose::choose;
+use super::delimited::{Opening, find_row, read};
+use super::format::Format;
+use super::guess::guess;
+use super::source::{Text, is_standard_input};
+use crate::Error;
+use crate::table::{Column, Data, Kind, Table, Want};
+
+/// Enough of a file to know its format.
+const HEAD: usize = 1 << 16;
+/// The values that are shown of a column.
+const SHOWN: usize = 5;
+
+/// One file or several that are one table, and what is known about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The files, in the order of their rows; `-` is standard input.
+    pub paths: Vec<PathBuf>,
+    /// Their format; found out, for each file, if it is `None`.
+    pub format: Option<Format>,
+    /// Whether the first line holds headings; found out, for each file, if it is `None`.
+    pub header: Option<bool>,
+}
+
+/// A column of a file, as its first rows show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampledColumn {
+    /// Its heading; `1`, `2` and so on where it has none.
+    pub name: String,
+    /// The first values, at most five; none of a Parquet file, which says itself what a column holds.
+    pub values: Vec<String>,
+    /// What it probably holds.
+    pub guess: Kind,
+}
+
+impl Source {
+    /// The file at a path, or those whose paths match a pattern such as `part-*.csv`, sorted.
+    ///
+    /// # Errors
+    /// If the pattern is wrong, or nothing matches it.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
+        let paths = match pattern {
+            // A file may have such a name.
+            Some(pattern) if !path.exists() => expand(path, pattern)?,
+            _ => vec![path.to_path_buf()],
+        };
+        Ok(Source { paths, format: None, header: None })
+    }
+
+    /// What errors call it.
+    fn name(&self) -> String {
+        match self.paths.as_slice() {
+            [] => "no file".to_owned(),
+            [path] => path.display().to_string(),
+            [path, more @ ..] => format!("{} and {} more", path.display(), more.len()),
+        }
+    }
+
+    fn no_rows(&self) -> Error {
+        let path = self.paths.first().cloned().unwrap_or_default();
+        let what = if self.paths.len() > 1 { "has no rows, nor have the other files" } else { "has no rows" };
+        Error::file(&path, what)
+    }
+}
+
+fn expand(path: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
+    let wrong =
+        |error: glob::PatternError| Error::file(path, format!("is not a pattern of file names: {error}"));
+    let mut paths = Vec::new();
+    for found in glob::glob(pattern).map_err(wrong)? {
+        let found = found.map_err(|error| Error::io(&PathBuf::from(error.path()), error.into()))?;
+        if !found.is_dir() {
+            paths.push(found);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Error::file(path, "matches no file"));
+    }
+    Ok(paths)
+}
+
+/// A file of a source, opened.
+pub(super) enum Opened {
+    /// Text, and how it starts; none where there is nothing but blank lines.
+    Text(Box<Text>, Option<Opening>),
+    Binary(Format),
+}
+
+pub(super) fn open(
+    source: &Source,
+    path: &Path,
+    wants: &[Want],
+    earlier: Option<&[String]>,
+) -> Result<Opened, Error> {
+    let mut text = Text::open(path)?;
+    let format = match source.format {
+        Some(format) => format,
+        None => {
+            let (head, whole) = text.peek(HEAD)?;
+            Format::detect(head, whole, path)
+        }
+    };
+    match format {
+        Format::Tns | Format::Csv => {
+            let blanks = format == Format::Tns;
+            let opening = Opening::read(&mut text, path, blanks, source.header, wants, earlier)?;
+            Ok(Opened::Text(Box::new(text), opening))
+        }
+        _ if is_standard_input(path) => {
+            Err(Error::file(path, format!("is {}, which cannot be read from standard input", format.name())))
+        }
+        _ => Ok(Opened::Binary(format)),
+    }
+}
+
+/// The format of the first file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn format(source: &Source) -> Result<Format, Error> {
+    match (source.format, source.paths.first()) {
+        (Some(format), _) => Ok(format),
+        // It can be read only once, and indices are what one program gives another.
+        (None, Some(path)) if is_standard_input(path) => Ok(Format::Tns),
+        (None, Some(path)) => {
+            let mut text = Text::open(path)?;
+            let (head, whole) = text.peek(HEAD)?;
+            Ok(Format::detect(head, whole, path))
+        }
+        (None, None) => Ok(Format::Tns),
+    }
+}
+
+/// Reads the wanted columns of all files, as one table in the order of the files.
+///
+/// Files may be packed with gzip or zstd. A column that is wanted by name may be at another place in each file, if they
+/// have headings.
+///
+/// # Errors
+/// If a file cannot be read, if it has no such column, at the first value that is empty or not of the wanted kind, at a
+/// record with another number of fields, or if there is no row.
+pub fn read_table(source: &Source, wants: &[Want]) -> Result<Table, Error> {
+    let mut headings: Option<Vec<String>> = None;
+    let mut data: Vec<Data> = wants.iter().map(|want| empty(want.kind)).collect();
+    let mut names: Vec<String> = Vec::new();
+    let mut rows = 0;
+    for path in &source.paths {
+        match open(source, path, wants, headings.as_deref())? {
+            Opened::Text(_, None) => {}
+            Opened::Text(text, Some(opening)) => {
+                let places = choose(path, &opening.headings, wants)?;
+                let takes: Vec<(usize, Kind)> =
+                    places.iter().zip(wants).map(|(&place, want)| (place, want.kind)).collect();
+                rows += read(*text, path, &opening, &takes, &mut data)?;
+                if names.is_empty() {
+                    names = places.iter().map(|&place| opening.headings[place].clone()).collect();
+                }
+                headings.get_or_insert(opening.headings);
+            }
+            Opened::Binary(format) => {
+                let table = binary::read(path, format, wants)?;
+                rows += table.columns.first().map_or(0, |column| column.data.len());
+                if names.is_empty() {
+                    names = table.columns.iter().map(|column| column.name.clone()).collect();
+                }
+                data.iter_mut().zip(table.columns).for_each(|(data, column)| data.append(column.data));
+            }
+        }
+    }
+    if rows == 0 {
+        return Err(source.no_rows());
+    }
+    let columns = names.into_iter().zip(data).map(|(name, data)| Column { name, data }).collect();
+    Ok(Table { name: source.name(), columns })
+}
+
+fn empty(kind: Kind) -> Data {
+    match kind {
+        Kind::Id => Data::Integers(Vec::new()),
+        Kind::Number => Data::Numbers(Vec::new()),
+        Kind::Time => Data::Times(Vec::new()),
+    }
+}
+
+/// The columns of the first file that has any, with their first values. What is read from standard input is gone.
+///
+/// # Errors
+/// If the files cannot be read or have no rows.
+pub fn columns(source: &Source) -> Result<Vec<SampledColumn>, Error> {
+    for path in &source.paths {
+        match open(source, path, &[], None)? {
+            Opened::Text(_, None) => {}
+            Opened::Text(_, Some(opening)) => return Ok(sample(&opening)),
+            Opened::Binary(format) => return sample_binary(path, format),
+        }
+    }
+    Err(source.no_rows())
+}
+
+/// The columns of a file that says what they hold, but not what whole numbers mean: their headings tell.
+fn sample_binary(path: &Path, format: Format) -> Result<Vec<SampledColumn>, Error> {
+    const RECENT: &str = "1600000000";
+    let column = |(name, kind): (String, Kind)| {
+        let guess = if kind == Kind::Id { guess(Some(&name), &[RECENT]) } else { kind };
+        SampledColumn { name, values: Vec::new(), guess }
+    };
+    Ok(binary::kinds(path, format)?.into_iter().map(column).collect())
+}
+
+/// The columns of the first file that has any, of text or Parquet, and what they hold: what Parquet says, and what text
+/// looks like.
+///
+/// # Errors
+/// If the files cannot be read, have no rows, or are of another format.
+pub fn kinds(source: &Source) -> Result<Vec<(String, Kind)>, Error> {
+    for path in &source.paths {
+        match open(source, path, &[], None)? {
+            Opened::Text(_, None) => {}
+            Opened::Text(_, Some(opening)) => {
+                return Ok(sample(&opening).into_iter().map(|column| (column.name, column.guess)).collect());
+            }
+            Opened::Binary(format) => return binary::kinds(path, format),
+        }
+    }
+    Err(source.no_rows())
+}
+
+fn sample(opening: &Opening) -> Vec<SampledColumn> {
+    let column = |(place, name): (usize, &String)| {
+        let values: Vec<&str> =
+            opening.rows.iter().filter_map(|row| row.get(place).map(String::as_str)).collect();
+        let is_value = opening.is_tns() && place + 1 == opening.headings.len();
+        SampledColumn {
+            name: name.clone(),
+            guess: match opening.has_header {
+                _ if is_value => Kind::Number,
+                true => guess(Some(name), &values),
+                false => guess(None, &values),
+            },
+            values: values.iter().take(SHOWN).map(|&value| value.to_owned()).collect(),
+        }
+    };
+    opening.headings.iter().enumerate().map(column).collect()
+}
+
+/// The file and the line, counted from 1, on which a row of the table, counted from 0, starts; `None` if that cannot be
+/// said: the file is not text, or standard input, or there are fewer rows.
+///
+/// Tables do not remember their lines, which would cost memory in every run for the sake of the few that fail; the files
+/// are read once more instead.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn line_of_row(source: &Source, wants: &[Want], row: usize) -> Result<Option<(PathBuf, u64)>, Error> {
+    let (mut headings, mut left) = (None, row);
+    for path in &source.paths {
+        if is_standard_input(path) {
+            return Ok(None);
+        }
+        match open(source, path, wants, headings.as_deref())? {
+            Opened::Text(_, None) => {}
+            Opened::Text(text, Some(opening)) => match find_row(*text, &opening, left)? {
+                Ok(line) => return Ok(Some((path.clone(), line))),
+                Err(rows) => {
+                    left -= rows;
+                    headings.get_or_insert(opening.headings);
+                }
+            },
+            Opened::Binary(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Files as they are found, and what is said about those that are wrong.
+
+use super::*;
+use crate::table::Selector;
+use proptest::prelude::*;
+use std::io::Write;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> Source {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        Source::new(path).unwrap()
+    }
+
+    fn message(&self, error: &Error) -> String {
+        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+fn name(name: &str, kind: Kind) -> Want {
+    Want { column: Selector::Name(name.into()), kind }
+}
+
+fn place(place: usize, kind: Kind) -> Want {
+    Want { column: Selector::Place(place), kind }
+}
+
+fn labels(data: &Data) -> Vec<&str> {
+    match data {
+        Data::Texts { codes, labels } => codes.iter().map(|&code| labels.get(code)).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const RATINGS: &str = "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n7,1029,3,1260759179\n";
+
+#[test]
+fn columns_come_in_the_order_they_are_wanted_in() {
+    let wants = [name("timestamp", Kind::Time), name("userId", Kind::Id), name("rating", Kind::Number)];
+    let expected = |table: Table| {
+        let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["timestamp", "userId", "rating"]);
+        assert_eq!(table.columns[0].data, Data::Times(vec![1_260_759_144, 1_260_759_179]));
+        assert_eq!(table.columns[1].data, Data::Integers(vec![1, 7]));
+        assert_eq!(table.columns[2].data, Data::Numbers(vec![2.5, 3.0]));
+    };
+    let folder = Folder::new();
+    expected(read_table(&folder.file("a.csv", RATINGS), &wants).unwrap());
+    expected(read_table(&folder.file("a.csv", RATINGS.replace(',', ";")), &wants).unwrap());
+    expected(read_table(&folder.file("a.csv", RATINGS.replace(',', "::")), &wants).unwrap());
+    expected(
+        read_table(&folder.file("a.csv", RATINGS.replace(',', "\t").replace('\n', "\r\n")), &wants).unwrap(),
+    );
+    expected(read_table(&folder.file("a.csv", format!("\u{feff}\n{}", RATINGS.trim_end())), &wants).unwrap());
+    let quoted = format!("\"{}\"", RATINGS.trim_end().replace(',', "\",\"").replace('\n', "\"\n\""));
+    expected(read_table(&folder.file("a.csv", quoted), &wants).unwrap());
+    expected(
+        read_table(&folder.file("a.csv", zstd::encode_all(RATINGS.as_bytes(), 1).unwrap()), &wants).unwrap(),
+    );
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(RATINGS.as_bytes()).unwrap();
+    expected(read_table(&folder.file("a", gzip.finish().unwrap()), &wants).unwrap());
+}
+
+#[test]
+fn a_column_may_be_wanted_twice_and_as_two_kinds() {
+    let folder = Folder::new();
+    let wants = [name("rating", Kind::Id), name("rating", Kind::Number), name("rating", Kind::Number)];
+    let table = read_table(&folder.file("a.csv", RATINGS), &wants).unwrap();
+    assert_eq!(labels(&table.columns[0].data), ["2.5", "3"]);
+    assert_eq!(table.columns[1].data, Data::Numbers(vec![2.5, 3.0]));
+    assert_eq!(table.columns[2], table.columns[1]);
+}
+
+#[test]
+fn ids_that_are_not_written_as_whole_numbers_are_texts() {
+    let folder = Folder::new();
+    let read = |text: &str| {
+        let table = read_table(&folder.file("a.csv", text), &[name("id", Kind::Id)]).unwrap();
+        table.columns.into_iter().next().unwrap().data
+    };
+    assert_eq!(read("id,x\n7,1\n-3,1\n9223372036854775807,1\n"), Data::Integers(vec![7, -3, i64::MAX]));
+    for other in ["007", "+7", "-0", "7.0", "x", "9223372036854775808", "Amélie"] {
+        let data = read(&format!("id,x\n7,1\n{other},1\n7,1\n"));
+        assert_eq!(labels(&data), ["7", other, "7"]);
+    }
+    let table = read_table(&folder.file("a.csv", b"id,x\nAm\xe9lie,1\n"), &[name("id", Kind::Id)]).unwrap();
+    assert_eq!(labels(&table.columns[0].data), ["Amélie"]);
+}
+
+#[test]
+fn headings_are_told_from_data() {
+    let folder = Folder::new();
+    let names = |text: &str, wants: &[Want], header: Option<bool>| {
+        let source = Source { header, ..folder.file("a", text) };
+        let table = read_table(&source, wants).map_err(|error| folder.message(&error))?;
+        Ok::<_, String>((table.columns[0].name.clone(), table.columns[0].data.len()))
+    };
+    let first = [place(0, Kind::Id)];
+    assert_eq!(names("user,x\nann,1\n", &first, None), Ok(("user".into(), 1)));
+    assert_eq!(names("ann,rome\nbob,oslo\n", &first, None), Ok(("1".into(), 2)));
+    assert_eq!(names("ann,rome\nbob,oslo\n", &[name("ann", Kind::Id)], None), Ok(("ann".into(), 1)));
+    assert_eq!(names("ann,rome\nbob,oslo\n", &first, Some(true)), Ok(("ann".into(), 1)));
+    assert_eq!(names("user,x\nann,1\n", &first, Some(false)), Ok(("1".into(), 2)));
+    assert_eq!(names("1,rome\n2,oslo\n", &[name("2", Kind::Id)], None), Ok(("2".into(), 2)));
+    assert_eq!(names(",x\nann,1\n", &first, None), Ok(("1".into(), 1)));
+    assert_eq!(
+        names("user,x\nann,1\n", &[name("User", Kind::Id)], None).unwrap_err(),
+        "a: has no column \"User\", did you mean \"user\"? (its columns are user, x)"
+    );
+    assert_eq!(names("user,x\n", &[name("user", Kind::Id)], None).unwrap_err(), "a: has no rows");
+}
+
+#[test]
+fn messages_name_the_line_the_column_the_value_and_what_would_be_right() {
+    let folder = Folder::new();
+    let wants = [name("user", Kind::Id), name("stars", Kind::Number), name("when", Kind::Time)];
+    for (line, what) in [
+        (",4,1", "column \"user\" is empty, but an id is needed"),
+        ("7,,1", "column \"stars\" is empty, but a number is needed"),
+        ("7,four,1", "\"four\" in column \"stars\" is not a finite number"),
+        ("7,nan,1", "\"nan\" in column \"stars\" is not a finite number"),
+        ("7,\"3,5\",1", "\"3,5\" in column \"stars\" is not a number (decimals follow a point)"),
+        (
+            "7,4,March",
+            "\"March\" in column \"when\" is not a point in time (2017-03-04, 2017-03-04T13:05:30Z, or unix time)",
+        ),
+        ("7,4", "expected 3 fields separated by commas, found 2"),
+        ("7,4,1,2", "expected 3 fields separated by commas, found more"),
+        (
+            "\"7\" x,4,1",
+            "column \"user\" goes on behind its closing quote (a quote within quotes is written twice)",
+        ),
+    ] {
+        let text = format!("user,stars,when\n\n\"a\nb\",4,2017-03-04\n{line}\n,,\n");
+        let error = read_table(&folder.file("a.csv", text), &wants).unwrap_err();
+        assert_eq!(folder.message(&error), format!("a.csv:5: {what}"));
+    }
+    for (text, what) in [
+        ("", "a.csv: has no rows"),
+        ("\n \n", "a.csv: has no rows"),
+        ("user,stars\n1,2\n", "a.csv: has no column \"when\" (its columns are user, stars)"),
+    ] {
+        let error = read_table(&folder.file("a.csv", text), &wants).unwrap_err();
+        assert_eq!(folder.message(&error), what);
+    }
+    let error = read_table(&folder.file("a.csv", "1,2\n3,4\n"), &[place(2, Kind::Id)]).unwrap_err();
+    assert_eq!(folder.message(&error), "a.csv: has no column 3: it has 2 (1, 2)");
+    let error = read_table(&folder.file("a.csv", b"\xff\xfea\0,\0"), &wants).unwrap_err();
+    assert_eq!(folder.message(&error), "a.csv: is text in UTF-16, but UTF-8 is needed");
+    let error = read_table(&folder.file("a.csv", "\n\"a\" b,c\n1,2\n"), &wants).unwrap_err();
+    assert!(folder.message(&error).starts_with("a.csv:2: the quotes of the first record are wrong"));
+}
+
+#[test]
+fn several_files_are_one_table() {
+    let folder = Folder::new();
+    folder.file("part-2.csv", "x,user\n5,bob\n6,ann\n");
+    folder.file("part-1.csv", "user,x\nann,1\n7,2\n");
+    folder.file("part-3.csv", "");
+    folder.file("part-4.csv", "9,8\n");
+    let source = Source::new(folder.0.path().join("part-*.csv")).unwrap();
+    assert_eq!(source.paths.len(), 4);
+    let wants = [name("user", Kind::Id), name("x", Kind::Number)];
+    let table = read_table(&source, &wants).unwrap();
+    assert_eq!(labels(&table.columns[0].data), ["ann", "7", "bob", "ann", "9"]);
+    assert_eq!(table.columns[1].data, Data::Numbers(vec![1.0, 2.0, 5.0, 6.0, 8.0]));
+    assert!(table.name.ends_with("part-1.csv and 3 more"), "{}", table.name);
+    for (row, found) in [(0, "part-1.csv:2"), (2, "part-2.csv:2"), (3, "part-2.csv:3"), (4, "part-4.csv:1")] {
+        let (path, line) = line_of_row(&source, &wants, row).unwrap().unwrap();
+        assert_eq!(format!("{}:{line}", path.file_name().unwrap().display()), found);
+    }
+    assert_eq!(line_of_row(&source, &wants, 5).unwrap(), None);
+    let error = Source::new(folder.0.path().join("none-*.csv")).unwrap_err();
+    assert_eq!(folder.message(&error), "none-*.csv: matches no file");
+    assert!(Source::new("a[").unwrap_err().to_string().contains("is not a pattern of file names"));
+}
+
+#[test]
+fn rows_are_found_behind_blank_lines_and_lines_in_quotes() {
+    let folder = Folder::new();
+    let source = folder.file("a.csv", "\nuser,x\n\n\"a\n\nb\",1\n\n\nc,2\n");
+    let lines: Vec<_> =
+        (0..3).map(|row| line_of_row(&source, &[], row).unwrap().map(|(_, line)| line)).collect();
+    assert_eq!(lines, [Some(4), Some(9), None]);
+    let source = folder.file("a.tns", "# c\n1 2 3\n\n4 5 6 # d\n");
+    assert_eq!(line_of_row(&source, &[], 1).unwrap().map(|(_, line)| line), Some(4));
+}
+
+#[test]
+fn numbers_between_blanks_are_columns_by_place() {
+    let folder = Folder::new();
+    let source = folder.file("a.tns", "# user item value\n1 02\t3.5\n\n 4  5 6 # last\r\n");
+    let wants = [name("2", Kind::Id), place(2, Kind::Number), place(0, Kind::Id)];
+    let table = read_table(&source, &wants).unwrap();
+    assert_eq!(table.columns[0], Column { name: "2".into(), data: Data::Integers(vec![2, 5]) });
+    assert_eq!(table.columns[1].data, Data::Numbers(vec![3.5, 6.0]));
+    assert_eq!(table.columns[2].data, Data::Integers(vec![1, 4]));
+    let error = read_table(&folder.file("a.tns", "1 2 3\n1 2.5 3\n"), &wants).unwrap_err();
+    assert_eq!(folder.message(&error), "a.tns:2: \"2.5\" in column \"2\" is not a whole number");
+    let error = read_table(&folder.file("a.tns", "1 2 3\n1 2\n"), &wants).unwrap_err();
+    assert_eq!(folder.message(&error), "a.tns:2: expected 3 fields separated by white space, found 2");
+}
+
+#[test]
+fn samples_show_values_and_guess_kinds() {
+    let folder = Folder::new();
+    let found = columns(&folder.file("a.csv", RATINGS)).unwrap();
+    let summary: Vec<_> = found.iter().map(|column| (column.name.as_str(), column.guess)).collect();
+    let expected =
+        [("userId", Kind::Id), ("movieId", Kind::Id), ("rating", Kind::Number), ("timestamp", Kind::Time)];
+    assert_eq!(summary, expected);
+    assert_eq!(found[1].values, ["31", "1029"]);
+    let found = columns(&folder.file("a", "1::1193::5::978300760\n1::661::3::978302109\n")).unwrap();
+    let kinds: Vec<_> = found.iter().map(|column| column.guess).collect();
+    assert_eq!(kinds, [Kind::Id, Kind::Id, Kind::Number, Kind::Time]);
+    let found = columns(&folder.file("a.tns", "1 1 5\n1 2 5\n")).unwrap();
+    assert_eq!(found.last().map(|column| column.guess), Some(Kind::Number));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        bytes in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            prop::collection::vec(prop::sample::select(b"a1.-:,;|\"\n\r\t #\xe9".to_vec()), 0..200),
+        ],
+        header: Option<bool>,
+        format in prop::option::of(prop::sample::select(Format::ALL.to_vec())),
+    ) {
+        let folder = Folder::new();
+        let source = Source { header, format, ..folder.file("a", bytes) };
+        let wants = [place(0, Kind::Id), place(1, Kind::Number), place(0, Kind::Time), name("a", Kind::Id)];
+        for wants in [&wants[..1], &wants[1..2], &wants[2..3], &wants] {
+            if let Ok(table) = read_table(&source, wants) {
+                let rows = table.columns[0].data.len();
+                prop_assert!(table.columns.iter().all(|column| column.data.len() == rows));
+                // As many rows are found as were read.
+                prop_assert!(line_of_row(&source, wants, rows - 1).unwrap().is_some());
+                prop_assert_eq!(line_of_row(&source, wants, rows).unwrap(), None);
+            }
+        }
+        let _ = columns(&source);
+    }
+}
