@@ -8,19 +8,26 @@ mod error;
 pub mod files;
 mod model;
 mod params;
+pub mod prepare;
 mod problem;
 pub mod synthetic;
+pub mod table;
 mod training;
 mod tune;
 pub mod world;
 
 pub use error::Error;
-pub use model::{Core, CoupledFactor, Errors, Factor, Model};
+pub use model::{Core, CoupledFactor, Errors, Factor, Model, Uncertainty};
 pub use params::{
     Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start,
 };
-pub use problem::{Coupled, Entries, Kind, Mode, Problem, ProblemBuilder};
-pub use training::{DataRecord, Epoch, Gradient, Record, Run, Stop, Summary, Training, gradient, objective};
+pub use problem::{
+    Coupled, Duplicates, Entries, HoldOut, Kind, Mode, Naming, Problem, ProblemBuilder, holdout,
+};
+pub use training::{
+    About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Numbers, Record, Run, Stop, Summary,
+    Training, gradient, objective,
+};
 pub use tune::{End, Event, Skip, Trial, Tuned, Tuning, Why};
 
 /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.

@@ -189,7 +189,7 @@ pub struct Params {
     pub deterministic: bool,
     /// sgd: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// The most passes over the data. Default 100; sgd and paper: 50. 1 or more.
+    /// The most passes over the data. Default 120; sgd and paper: 50. 1 or more.
     pub epochs: usize,
     /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
     pub rate: Option<f32>,
@@ -230,7 +230,7 @@ impl Default for Params {
             scheme: Scheme::Blocks,
             deterministic: false,
             start: Start::Mean,
-            epochs: 100,
+            epochs: 120,
             rate: None,
             decay: 0.1,
             lambda_reg: 5.0,

@@ -74,6 +74,33 @@ fn threads_do_not_change_a_bit_and_seeds_change_little() {
     assert!(most - least < 0.005 * least, "{reached:?}");
 }
 
+#[test]
+fn standard_deviations_say_how_far_values_lie_from_predictions() {
+    for ratings in [4_000, 30_000] {
+        let world = generate(&WorldParams { users: 600, businesses: 400, ratings, ..WorldParams::default() });
+        let model = fit(world.problem().unwrap(), &world.test, rank(8)).model;
+        let (values, stds) = (model.predict(&world.test, false).unwrap(), model.std(&world.test).unwrap());
+        let errors: Vec<f64> =
+            values.iter().zip(world.test.values()).map(|(a, b)| f64::from(a - b).abs()).collect();
+        // A normal distribution has 68 % within one standard deviation and 95 % within two.
+        let within = |times: f64| {
+            let inside = errors.iter().zip(&stds).filter(|(error, std)| **error < times * f64::from(**std));
+            inside.count() as f64 / errors.len() as f64
+        };
+        let (one, two) = (within(1.0), within(2.0));
+        assert!((0.62..0.76).contains(&one) && (0.92..0.98).contains(&two), "{ratings}: {one}, {two}");
+        // Where they are large, so are errors.
+        let mut places: Vec<usize> = (0..stds.len()).collect();
+        places.sort_by(|&a, &b| stds[a].total_cmp(&stds[b]));
+        let rms = |places: &[usize]| {
+            (places.iter().map(|&place| errors[place].powi(2)).sum::<f64>() / places.len() as f64).sqrt()
+        };
+        let quarter = places.len() / 4;
+        let (small, large) = (rms(&places[..quarter]), rms(&places[3 * quarter..]));
+        assert!(large > 1.1 * small, "{ratings}: {small} where they are small, {large} where large");
+    }
+}
+
 /// The entries of a test set whose business has at most `most` training entries.
 fn thin(world: &World, most: u32) -> Entries {
     let mut counts = vec![0u32; world.business_names.len()];

@@ -7,6 +7,7 @@ mod grouping;
 mod normalize;
 mod orthogonal;
 mod predict;
+mod uncertainty;
 
 pub use self::core::Core;
 pub(crate) use chunks::Chunks;
@@ -14,12 +15,13 @@ pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
 pub(crate) use grouping::{Order, sort_by_row};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
+pub use uncertainty::Uncertainty;
 
 use rayon::prelude::*;
 
 use crate::Error;
 use crate::params::CoreKind;
-use crate::problem::{Entries, Kind, Mode, count_unknown, grown_limit};
+use crate::problem::{Entries, Kind, Mode, UNKNOWN, count_unknown, grown_limit};
 
 /// A dense matrix of factor values, one row per row of its mode.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +113,8 @@ pub struct Model {
     pub(crate) factors: Vec<Factor>,
     pub(crate) coupled: Vec<CoupledFactor>,
     pub(crate) range: [f32; 2],
+    pub(crate) uncertainty: Option<Uncertainty>,
+    pub(crate) value: Option<String>,
 }
 
 impl Model {
@@ -159,7 +163,7 @@ impl Model {
                 ));
             }
         }
-        let model = Model { modes, core, factors, coupled, range };
+        let model = Model { modes, core, factors, coupled, range, uncertainty: None, value: None };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {
             return fail("the model has numbers that are not finite".into());
         }
@@ -186,9 +190,28 @@ impl Model {
         &self.coupled
     }
 
+    /// The coupled matrix of this name; otherwise the only one that is coupled to the mode, if it is.
+    pub fn coupled_like(&self, name: &str, mode: usize) -> Option<&CoupledFactor> {
+        let mut of_mode = self.coupled().iter().filter(|matrix| matrix.mode == mode);
+        let named = of_mode.clone().find(|matrix| matrix.name == name);
+        named.or_else(|| of_mode.next().filter(|_| of_mode.next().is_none()))
+    }
+
     /// The smallest and largest value that was observed in training.
     pub fn range(&self) -> [f32; 2] {
         self.range
+    }
+
+    /// What the values are called, if they have a name.
+    pub fn value(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
+    /// The same model whose values have a name.
+    #[must_use]
+    pub fn with_value(mut self, value: Option<String>) -> Self {
+        self.value = value;
+        self
     }
 
     /// Whether the core is full or diagonal.
@@ -235,7 +258,7 @@ pub(crate) fn locate(modes: &[Mode], entries: &Entries) -> Result<Entries, Error
     for (number, mode) in modes.iter().enumerate() {
         let ids = entries.indices(number);
         let limit = grown_limit(mode.size());
-        if let Some(entry) = ids.iter().position(|&id| id >= limit) {
+        if let Some(entry) = ids.iter().position(|&id| id >= limit && id != UNKNOWN) {
             let what = format!(
                 "index {} of mode {} ({}) is beyond its size {}",
                 u64::from(ids[entry]) + 1,

@@ -11,6 +11,8 @@ impl Model {
     /// to that number.
     pub fn orthogonalize(&mut self) {
         self.core = self.core.to_full(self.modes.len());
+        // Rows are mixed, and what is known of each of their numbers is not enough to say what becomes of it.
+        self.uncertainty = None;
         for mode in 0..self.modes.len() {
             let factor = &self.factors[mode];
             let (q, r) = qr(factor.values(), factor.rows(), factor.rank());

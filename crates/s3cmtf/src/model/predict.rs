@@ -23,6 +23,10 @@ pub struct Errors {
     pub rmse: f64,
     /// Mean absolute error.
     pub mae: f64,
+    /// The share of entries that lie within a standard deviation of their prediction, 0.68 if those are right; only where
+    /// the model has standard deviations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_std: Option<f64>,
 }
 
 /// Sums of errors over entries.
@@ -110,12 +114,24 @@ impl Model {
         let values = &prepared.chunks.values;
         let sums = prepared.sum(|entries, predictions| ErrorSums::of(&values[entries], predictions, range));
         let len = entries.len() as f64;
+        let within_std = match &self.uncertainty {
+            Some(_) => Some(self.within_std(entries, clip)?),
+            None => None,
+        };
         Ok(Errors {
             entries: entries.len(),
             unknown,
             rmse: (sums.squared / len).sqrt(),
             mae: sums.absolute / len,
+            within_std,
         })
+    }
+
+    fn within_std(&self, entries: &Entries, clip: bool) -> Result<f64, Error> {
+        let (predictions, stds) = (self.predict(entries, clip)?, self.std(entries)?);
+        let close = predictions.iter().zip(stds).zip(entries.values());
+        let close = close.filter(|((prediction, std), value)| (*value - *prediction).abs() <= *std);
+        Ok(close.count() as f64 / entries.len() as f64)
     }
 }
 

@@ -1,20 +1,28 @@
 //! From a problem and settings to a model: the one loop.
 
 mod bayes;
+mod checkpoint;
+mod fits;
+mod fold_in;
 mod gram;
 mod run;
 mod sgd;
 mod sparse;
 
+pub use checkpoint::{About, Checkpoint, Numbers};
+pub use fold_in::{FoldIn, Folded};
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
 pub use sgd::{Gradient, gradient, objective};
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use self::checkpoint::{Keeper, Save};
+use self::fits::{Fits, Fitted};
 use crate::Error;
 use crate::model::{Model, locate};
-use crate::params::{Algorithm, Params};
-use crate::problem::{Entries, Problem};
+use crate::params::Params;
+use crate::problem::{Entries, HoldOut, Problem};
 
 /// The share of entries that patience watches, unless another is given.
 const HOLDOUT: f64 = 0.1;
@@ -24,15 +32,26 @@ pub struct Training<'a> {
     problem: Problem,
     params: Params,
     test: Option<Entries>,
-    holdout: Option<f64>,
+    holdout: Option<HoldOut>,
     warm_start: Option<Model>,
     interrupt: Option<&'a AtomicBool>,
+    checkpoints: Option<(Duration, Save<'a>)>,
+    resume: Option<Checkpoint>,
 }
 
 impl<'a> Training<'a> {
     /// A run of the given settings on the given problem.
     pub fn new(problem: Problem, params: Params) -> Self {
-        Training { problem, params, test: None, holdout: None, warm_start: None, interrupt: None }
+        Training {
+            problem,
+            params,
+            test: None,
+            holdout: None,
+            warm_start: None,
+            interrupt: None,
+            checkpoints: None,
+            resume: None,
+        }
     }
 
     /// Entries, by ids, on which each epoch's model is evaluated; nothing is chosen by them.
@@ -46,8 +65,14 @@ impl<'a> Training<'a> {
     /// With patience, which watches them and holds out a tenth unless told otherwise, the final model is trained on all
     /// entries.
     #[must_use]
-    pub fn holdout(mut self, fraction: f64) -> Self {
-        self.holdout = Some(fraction);
+    pub fn holdout(self, fraction: f64) -> Self {
+        self.holdout_by(HoldOut::Random(fraction))
+    }
+
+    /// Holds out entries as [`Training::holdout`] does, but those that `how` says.
+    #[must_use]
+    pub fn holdout_by(mut self, how: HoldOut) -> Self {
+        self.holdout = Some(how);
         self
     }
 
@@ -62,6 +87,21 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
         self.interrupt = Some(flag);
+        self
+    }
+
+    /// Gives `save` what is needed to go on, each time that so much time has gone by since the last.
+    #[must_use]
+    pub fn checkpoints(mut self, every: Duration, save: impl FnMut(Checkpoint) + Send + 'a) -> Self {
+        self.checkpoints = Some((every, Box::new(save)));
+        self
+    }
+
+    /// Goes on from a checkpoint of a run with the same problem and settings. What comes out is bitwise what that run would
+    /// have come to, if the same is true of two runs of these settings.
+    #[must_use]
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
         self
     }
 
@@ -101,70 +141,34 @@ impl<'a> Training<'a> {
                 return Err(Error::param("core", expected, self.params.core.name()));
             }
         }
-        if let Some(fraction) = self.holdout
-            && !(fraction > 0.0 && fraction < 1.0)
-        {
-            return Err(Error::param("holdout", "between 0 and 1, both excluded", fraction));
+        if let Some(how) = self.holdout {
+            how.check(self.problem.order())?;
         }
         Ok(())
     }
 
     fn run_here(self, threads: usize, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
-        let Training { problem, params, test, holdout, warm_start, interrupt } = self;
+        let Training { problem, params, test, holdout, warm_start, interrupt, checkpoints, resume } = self;
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
         let test = test.map(|entries| locate(problem.modes(), &entries)).transpose()?;
         if test.as_ref().is_some_and(Entries::is_empty) {
             return Err(Error::Problem("the test set has no entry".into()));
         }
-        let holdout = holdout.or(params.patience.map(|_| HOLDOUT));
-        let mut fit = |problem: Problem, params: &Params, sets: Sets| -> Result<Fitted, Error> {
-            let warm = warm_start.as_ref();
-            match params.algorithm {
-                Algorithm::Bayes => bayes::fit(problem, params, warm, sets, interrupt, &mut observe),
-                Algorithm::Sgd => Ok(sgd::fit(problem, params, warm, sets, interrupt, &mut observe)),
-            }
-        };
+        let holdout = holdout.or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
+        let keeper = Keeper::new(checkpoints, resume, &params, holdout, &problem)?;
         let mut data = DataRecord {
             entries: problem.entries().len(),
             test_entries: test.as_ref().map_or(0, Entries::len),
             mean: problem.entries().mean(),
             fingerprint: problem.fingerprint(),
+            later_entries: 0,
         };
+        let warm = warm_start.as_ref();
+        let mut fits = Fits { params: &params, warm, interrupt, observe: &mut observe, keeper };
         let fitted = match holdout {
-            None => fit(problem, &params, Sets { reported: test, watched: None })?,
-            Some(fraction) => {
-                let whole = params.patience.map(|_| problem.clone());
-                let (rest, held) = problem.hold_out(fraction, params.seed)?;
-                if test.is_none() {
-                    data.test_entries = held.len();
-                }
-                let sets = match test.clone() {
-                    None => Sets { reported: Some(held), watched: None },
-                    test => Sets { reported: test, watched: Some(held) },
-                };
-                match whole {
-                    None => {
-                        data.entries = rest.entries().len();
-                        data.mean = rest.entries().mean();
-                        data.fingerprint = rest.fingerprint();
-                        fit(rest, &params, sets)?
-                    }
-                    Some(whole) => {
-                        let first = fit(rest, &params, sets)?;
-                        if interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
-                            first
-                        } else {
-                            let final_params =
-                                Params { epochs: first.best_epoch, patience: None, ..params.clone() };
-                            let sets = Sets { reported: test, watched: None };
-                            let mut last = fit(whole, &final_params, sets)?;
-                            last.after(&first);
-                            last
-                        }
-                    }
-                }
-            }
+            None => fits.all(problem, test)?,
+            Some(how) => fits.held_out(problem, how, test, &mut data)?,
         };
         let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, seconds, halvings } =
             fitted;
@@ -186,38 +190,5 @@ impl<'a> Training<'a> {
             history,
         };
         Ok(Run { model, record })
-    }
-}
-
-/// Entries, by the problem's rows, to evaluate models on.
-#[derive(Default)]
-struct Sets {
-    /// Those that are told of.
-    reported: Option<Entries>,
-    /// Those that patience watches, if others.
-    watched: Option<Entries>,
-}
-
-/// What an algorithm comes to.
-struct Fitted {
-    model: Model,
-    stop: Stop,
-    history: Vec<Epoch>,
-    best_epoch: usize,
-    train_rmse: f64,
-    test_rmse: Option<f64>,
-    seconds: f64,
-    halvings: u32,
-}
-
-impl Fitted {
-    /// Takes over what a run on a part of the entries found out for this one on all of them. Entries that were held out
-    /// then are not held out now, so that their RMSE is that of then.
-    fn after(&mut self, first: &Fitted) {
-        self.seconds += first.seconds;
-        if self.stop == Stop::Epochs {
-            self.stop = first.stop;
-        }
-        self.test_rmse = self.test_rmse.or(first.test_rmse);
     }
 }

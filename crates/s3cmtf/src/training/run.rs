@@ -83,6 +83,13 @@ pub struct DataRecord {
     pub mean: f64,
     /// The same for the same problem, whatever the order of its entries was in the file.
     pub fingerprint: String,
+    /// Entries that were taken in after training, by fold-in or update.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub later_entries: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Everything about a run but the model's numbers: the readable half of a saved model.

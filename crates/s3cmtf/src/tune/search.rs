@@ -256,7 +256,7 @@ mod tests {
         assert!(tried.iter().any(|params| params.lambda_reg == 80.0));
         assert!(tried.iter().all(|params| params.lambda_couple == Params::default().lambda_couple));
         let is_bayes = |params: &&Params| params.algorithm == Algorithm::Bayes;
-        assert!(tried.iter().filter(is_bayes).all(|params| params.lambda_reg == 5.0 && params.epochs == 100));
+        assert!(tried.iter().filter(is_bayes).all(|params| params.lambda_reg == 5.0 && params.epochs == 120));
     }
 
     #[test]

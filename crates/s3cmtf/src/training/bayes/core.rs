@@ -13,7 +13,9 @@ use super::layout::Layout;
 use super::noise::Noise;
 use super::random::{Generator, gamma, generator, mix, normal};
 use super::view::View;
+use crate::Error;
 use crate::params::Part;
+use crate::training::checkpoint::Numbers;
 
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
@@ -361,6 +363,25 @@ impl CoreState {
                 *precision = gamma(generator, 1.0 + 0.5 * count, 1.0 + 0.5 * squares);
             }
         }
+    }
+
+    /// Puts what the next draw depends on among numbers.
+    pub(super) fn put(&self, numbers: &mut Numbers) {
+        numbers.put("core", &self.values);
+        numbers.put_doubles("core.sets", &self.sets);
+        for (mode, concepts) in self.concepts.iter().enumerate() {
+            numbers.put_doubles(format!("core.concepts.{mode}"), concepts);
+        }
+    }
+
+    /// Takes it back.
+    pub(super) fn get(&mut self, numbers: &mut Numbers) -> Result<(), Error> {
+        numbers.get("core", &mut self.values)?;
+        numbers.get_doubles("core.sets", &mut self.sets)?;
+        for (mode, concepts) in self.concepts.iter_mut().enumerate() {
+            numbers.get_doubles(&format!("core.concepts.{mode}"), concepts)?;
+        }
+        Ok(())
     }
 
     /// Follows a change of scale: concept `k` of a mode was multiplied with `by` in all rows.

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::graph::Graph;
 use super::random::{gamma, generator, normal};
+use crate::Error;
 use crate::problem::{Coupled, Kind};
+use crate::training::checkpoint::Numbers;
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -59,7 +61,8 @@ impl Matrix {
         let weight = matrix.weight().map(f64::from);
         let body = if matrix.kind() == Kind::Graph {
             let edges = (0..entries.len()).map(|edge| (first[edge], second[edge], entries.values()[edge]));
-            Body::Graph(Graph::new(rows, edges, weight))
+            // Rows have no unit; the tensor's entries have been divided by their spread.
+            Body::Graph(Graph::new(rows, edges, weight.map(|weight| weight / (spread * spread))))
         } else {
             Body::Cells(Cells::new(matrix, rows, rank, weight, spread))
         };
@@ -95,6 +98,44 @@ impl Matrix {
             Body::Graph(graph) => graph.draw(rows, rank, tau, seed, [epoch, purpose, 0]),
             Body::Cells(cells) => cells.draw(rows, rank, tau, seed, epoch, purpose),
         }
+    }
+
+    /// Puts what the next draw depends on among numbers.
+    pub(super) fn put(&self, number: usize, numbers: &mut Numbers) {
+        match &self.body {
+            Body::Graph(graph) => numbers.put_doubles(format!("graph.{number}"), &[graph.lambda]),
+            Body::Cells(cells) => {
+                numbers.put(format!("columns.{number}"), &cells.columns);
+                numbers.put(format!("means.{number}"), &cells.means);
+                numbers.put_doubles(format!("prior.{number}"), &cells.prior);
+                numbers.put_doubles(format!("tau.{number}"), &[cells.tau]);
+            }
+        }
+    }
+
+    /// Takes it back.
+    pub(super) fn get(&mut self, number: usize, numbers: &mut Numbers) -> Result<(), Error> {
+        match &mut self.body {
+            Body::Graph(graph) => {
+                numbers.get_doubles(&format!("graph.{number}"), std::slice::from_mut(&mut graph.lambda))
+            }
+            Body::Cells(cells) => {
+                numbers.get(&format!("columns.{number}"), &mut cells.columns)?;
+                numbers.get(&format!("means.{number}"), &mut cells.means)?;
+                numbers.get_doubles(&format!("prior.{number}"), &mut cells.prior)?;
+                numbers.get_doubles(&format!("tau.{number}"), std::slice::from_mut(&mut cells.tau))
+            }
+        }
+    }
+
+    /// How much a squared error in the matrix counts against 1 in the tensor, in the units of the data, as found so far;
+    /// `tau` and `spread` are the tensor's.
+    pub(super) fn weight(&self, tau: f64, spread: f64) -> f64 {
+        let (own, fixed, scale) = match &self.body {
+            Body::Graph(graph) => (graph.lambda, graph.fixed, 1.0),
+            Body::Cells(cells) => (cells.tau, cells.fixed, cells.scale),
+        };
+        fixed.unwrap_or(own / tau) * (spread / scale).powi(2)
     }
 
     /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.

@@ -8,8 +8,9 @@ use crate::Error;
 use crate::model::Model;
 use crate::params::Params;
 use crate::problem::Problem;
+use crate::training::checkpoint::{Checkpoint, Keeper};
+use crate::training::fits::{Fitted, Sets};
 use crate::training::run::{Epoch, Stop};
-use crate::training::{Fitted, Sets};
 
 /// Fits a model to a problem.
 pub(in crate::training) fn fit(
@@ -19,6 +20,7 @@ pub(in crate::training) fn fit(
     sets: Sets,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(&Epoch),
+    keeper: &mut Keeper<'_>,
 ) -> Result<Fitted, Error> {
     let mut sampler = Sampler::new(problem, params, warm)?;
     let reported = sets.reported.map(|entries| sampler.arrange(entries, params));
@@ -26,6 +28,13 @@ pub(in crate::training) fn fit(
     let mut history: Vec<Epoch> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     let mut seconds = 0.0;
+    if let Some(Checkpoint { about, mut numbers }) = keeper.resume() {
+        let mut known = [0.0; 2];
+        numbers.get_doubles("best", &mut known)?;
+        best = (known[0] > 0.0).then_some((known[0] as usize, known[1]));
+        sampler.restore(numbers, about.history.len() as u64)?;
+        (history, seconds) = (about.history, about.seconds);
+    }
     let stop = loop {
         let epoch = history.len() + 1;
         let clock = Instant::now();
@@ -64,6 +73,12 @@ pub(in crate::training) fn fit(
         if epoch >= params.epochs {
             break Stop::Epochs;
         }
+        keeper.keep(&history, seconds, || {
+            let mut numbers = sampler.numbers();
+            let (at, least) = best.unwrap_or_default();
+            numbers.put_doubles("best", &[at as f64, least]);
+            numbers
+        });
     };
     let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref()]);
     Ok(Fitted {

@@ -17,9 +17,9 @@ pub(super) struct Graph {
     neighbours: Sparse,
     /// Some rows' sums of weights, and for how many rows each stands.
     degrees: Vec<(f64, f64)>,
-    /// The weight in units of the tensor's precision, if that is given.
-    fixed: Option<f64>,
-    lambda: f64,
+    /// The weight in units of the precision of the tensor's standardized values, if that is given.
+    pub(super) fixed: Option<f64>,
+    pub(super) lambda: f64,
 }
 
 impl Graph {

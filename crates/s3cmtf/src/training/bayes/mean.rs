@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::noise::Noise;
 use crate::params::Part;
 
 /// So many draws are remembered; beyond, older ones fade, as concepts drift.
@@ -19,6 +20,11 @@ pub(super) struct Mean {
     pub(super) naturals: Vec<Naturals>,
     pub(super) core: Vec<f32>,
     pub(super) columns: Vec<Vec<f32>>,
+    /// For each coupled matrix, how much it counts.
+    pub(super) weights: Vec<f64>,
+    /// The variance of entries around their predictions, and for each mode and row its share in their precision.
+    pub(super) variance: f64,
+    pub(super) shares: Vec<Vec<f32>>,
     window: usize,
 }
 
@@ -39,11 +45,39 @@ impl Naturals {
         &mut self.numbers
     }
 
+    pub(super) fn values(&self) -> &[f32] {
+        &self.numbers
+    }
+
     /// The rows that these numbers ask for.
     pub(super) fn rows(&self) -> Vec<f32> {
+        self.solve(1.0, |precision, pull, row| {
+            let free = pull.len();
+            solve_lower(precision, free, pull);
+            solve_upper(precision, free, pull);
+            row.iter_mut().zip(pull.iter()).for_each(|(value, &solved)| *value = solved as f32);
+        })
+    }
+
+    /// The variances of their numbers; that of the first concept, which is fixed, is 0.
+    pub(super) fn variances(&self) -> Vec<f32> {
+        self.solve(0.0, |precision, pull, row| {
+            let free = pull.len();
+            // The diagonal of the inverse of L L' has the squared lengths of the columns of L^-1.
+            for (k, variance) in row.iter_mut().enumerate() {
+                pull.fill(0.0);
+                pull[k] = 1.0;
+                solve_lower(precision, free, pull);
+                *variance = pull.iter().map(|value| value * value).sum::<f64>() as f32;
+            }
+        })
+    }
+
+    /// Rows of a first number and of what `solve` makes of a factorized precision and a pull.
+    fn solve(&self, first: f32, solve: impl Fn(&[f64], &mut [f64], &mut [f32]) + Sync) -> Vec<f32> {
         let (rank, free) = (self.rank, self.rank - 1);
         let numbers = self.numbers.par_chunks_exact(Naturals::len(rank));
-        let mut rows = vec![1.0; numbers.len() * rank];
+        let mut rows = vec![first; numbers.len() * rank];
         rows.par_chunks_exact_mut(rank).zip(numbers).for_each_init(
             || (vec![0.0; free * free], vec![0.0; free]),
             |(precision, pull), (row, numbers)| {
@@ -54,9 +88,7 @@ impl Naturals {
                 }
                 pull.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
                 factorize(precision, free);
-                solve_lower(precision, free, pull);
-                solve_upper(precision, free, pull);
-                row[1..].iter_mut().zip(pull.iter()).for_each(|(value, &solved)| *value = solved as f32);
+                solve(precision, pull, &mut row[1..]);
             },
         );
         rows
@@ -71,7 +103,16 @@ impl Mean {
         };
         let naturals = ranks.iter().zip(rows).map(empty).collect();
         let window = if without.contains(&Part::Average) { 1 } else { WINDOW };
-        Mean { draws: 0, naturals, core: Vec::new(), columns: Vec::new(), window }
+        Mean {
+            draws: 0,
+            naturals,
+            core: Vec::new(),
+            columns: Vec::new(),
+            weights: Vec::new(),
+            variance: 0.0,
+            shares: Vec::new(),
+            window,
+        }
     }
 
     /// The share in the mean of a draw that begins now.
@@ -80,14 +121,29 @@ impl Mean {
         1.0 / self.draws.min(self.window) as f32
     }
 
-    /// Takes the rest of a draw into the mean: the core, and for each coupled matrix the means of its columns.
-    pub(super) fn end<'a>(&mut self, share: f32, core: &[f32], columns: impl Iterator<Item = &'a [f32]>) {
+    /// Takes the rest of a draw into the mean: the core, for each coupled matrix the means of its columns and its weight,
+    /// and the noise.
+    pub(super) fn end<'a>(
+        &mut self,
+        share: f32,
+        core: &[f32],
+        matrices: impl Iterator<Item = (&'a [f32], f64)>,
+        noise: &Noise,
+    ) {
+        self.variance += f64::from(share) * (1.0 / noise.tau - self.variance);
+        self.shares.resize(noise.roots.len(), Vec::new());
+        for (mean, roots) in self.shares.iter_mut().zip(&noise.roots) {
+            mean.resize(roots.len(), 1.0);
+            mean.iter_mut().zip(roots).for_each(|(mean, root)| *mean += share * (root * root - *mean));
+        }
         self.core.resize(core.len(), 0.0);
         approach(&mut self.core, core, share);
-        for (number, columns) in columns.enumerate() {
+        for (number, (columns, weight)) in matrices.enumerate() {
             if self.columns.len() == number {
                 self.columns.push(vec![0.0; columns.len()]);
+                self.weights.push(0.0);
             }
+            self.weights[number] += f64::from(share) * (weight - self.weights[number]);
             approach(&mut self.columns[number], columns, share);
         }
     }
@@ -110,11 +166,19 @@ mod tests {
             // The precision 2 * identity and 4 * identity in turn, its pull (draw, -draw); the second row twice that.
             let row = |times: f32| [draw + 1.0, 0.0, draw + 1.0, times * draw, -times * draw];
             approach(mean.naturals[0].numbers(), &[row(1.0), row(2.0)].concat(), share);
-            mean.end(share, &[draw], std::iter::once(&[2.0 * draw][..]));
+            let mut noise = Noise::new(vec![vec![1, 1]]);
+            noise.tau = 1.0 / f64::from(draw);
+            noise.roots[0][1] = draw.sqrt();
+            mean.end(share, &[draw], std::iter::once((&[2.0 * draw][..], f64::from(3.0 * draw))), &noise);
         }
         let rows = mean.naturals[0].rows();
         let expected = [1.0, 2.0 / 3.0, -2.0 / 3.0, 1.0, 4.0 / 3.0, -4.0 / 3.0];
         rows.iter().zip(expected).for_each(|(row, expected)| assert!((row - expected).abs() < 1e-6));
-        assert_eq!((mean.core[0], mean.columns[0][0], mean.draws), (2.0, 4.0, 2));
+        assert_eq!((mean.core[0], mean.columns[0][0], mean.weights[0], mean.draws), (2.0, 4.0, 6.0, 2));
+        assert_eq!((mean.variance, &mean.shares[0][..]), (2.0, &[1.0, 2.0][..]));
+        // The mean precision is 3 * identity.
+        let variances = mean.naturals[0].variances();
+        let expected = [0.0, 1.0 / 3.0, 1.0 / 3.0];
+        variances.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
     }
 }

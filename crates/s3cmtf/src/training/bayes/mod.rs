@@ -4,7 +4,7 @@
 //! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
-mod cholesky;
+pub(super) mod cholesky;
 mod core;
 mod coupled;
 mod fit;
@@ -14,6 +14,7 @@ mod mean;
 mod noise;
 mod random;
 mod rows;
+mod state;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -32,14 +33,14 @@ use self::random::{gamma, generator, normal};
 use self::rows::Given;
 use self::view::{View, best_partner};
 use crate::Error;
-use crate::model::{Core, CoupledFactor, Factor, Model, average_row};
+use crate::model::{Core, CoupledFactor, Factor, Model, Uncertainty, average_row};
 use crate::params::{Params, Part};
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
 /// The share of epochs before draws are typical and count.
-const EARLY: f64 = 0.7;
+const EARLY: f64 = 0.75;
 /// The part of a concept's place in the core that it starts with, and how random the rest is.
 const SMALL: f32 = 0.1;
 const RANDOM: f32 = 0.03;
@@ -156,9 +157,11 @@ impl Sampler {
         let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors };
         self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch);
         if let Some(share) = share {
-            let columns =
-                self.matrices.iter().map(|matrix| matrix.cells().map_or(&[][..], |cells| &cells.means));
-            self.average.end(share, &self.core.values, columns);
+            let (tau, spread) = (self.noise.tau, self.spread);
+            let matrices = self.matrices.iter().map(|matrix| {
+                (matrix.cells().map_or(&[][..], |cells| &cells.means), matrix.weight(tau, spread))
+            });
+            self.average.end(share, &self.core.values, matrices, &self.noise);
         }
         true
     }
@@ -254,12 +257,31 @@ impl Sampler {
             *factor = Factor::new(rank, values);
         }
         for (number, (coupled, matrix)) in model.coupled.iter_mut().zip(&self.matrices).enumerate() {
+            let found = self.average.weights.get(number).copied();
+            let found = found.unwrap_or_else(|| matrix.weight(self.noise.tau, self.spread));
+            coupled.weight = found.min(f32::MAX.into()) as f32;
             let Some(cells) = matrix.cells() else { continue };
             let columns = self.average.columns.get(number).unwrap_or(&cells.means);
             let values = columns.iter().map(|&value| (f64::from(value) * cells.scale) as f32);
             coupled.factor = Factor::new(coupled.factor.rank(), values.collect());
         }
+        model.uncertainty = self.uncertainty();
         model
+    }
+
+    /// What the mean knows of its errors; nothing while there is none, or where rows' distributions were not averaged.
+    fn uncertainty(&self) -> Option<Uncertainty> {
+        let plain = [Part::Average, Part::Distributions].iter().any(|part| self.without.contains(part));
+        if plain || !self.is_typical() {
+            return None;
+        }
+        let Mean { variance, shares, naturals, .. } = &self.average;
+        let variances = naturals.iter().zip(&self.ranks);
+        Some(Uncertainty {
+            noise: (variance * self.spread * self.spread).min(f32::MAX.into()) as f32,
+            shares: shares.clone(),
+            variances: variances.map(|(naturals, &rank)| Factor::new(rank, naturals.variances())).collect(),
+        })
     }
 
     /// Starts from what a model knows; its rows must have the form that draws have: a first concept of 1.
@@ -276,7 +298,7 @@ impl Sampler {
             let (to, from) = (&self.frame.modes[mode], &warm.modes[mode]);
             let (rank, known) = (self.ranks[mode], &warm.factors[mode]);
             for (row, values) in self.factors[mode].chunks_exact_mut(rank).enumerate() {
-                if let Some(known_row) = from.row(to.id(row)) {
+                if let Some(known_row) = to.row_in(from, row) {
                     values.copy_from_slice(known.row(known_row as usize));
                 }
             }
@@ -363,5 +385,7 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
         factors: ranks.iter().map(|&rank| Factor::new(rank, Vec::new())).collect(),
         coupled: coupled.collect(),
         range,
+        uncertainty: None,
+        value: problem.value().map(str::to_owned),
     }
 }

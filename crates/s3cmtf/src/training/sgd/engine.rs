@@ -11,9 +11,11 @@ use super::lanes::{Counts, Lane};
 use super::method::Worker;
 use super::placement::{Grid, Placement};
 use super::zeros::Zeros;
+use crate::Error;
 use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row, zeros_apart};
 use crate::params::Params;
 use crate::problem::{Entries, Kind, Problem, UNKNOWN};
+use crate::training::checkpoint::Numbers;
 use crate::training::sparse::Sparse;
 
 /// Rows up to this number are near anyway.
@@ -225,6 +227,51 @@ impl Engine {
     /// Puts other numbers in place.
     pub(crate) fn set_state(&mut self, state: State) {
         self.state = state;
+    }
+
+    /// Puts a state among numbers, rows in their own order, which does not depend on the threads.
+    pub(super) fn put(&self, prefix: &str, state: &State, numbers: &mut Numbers) {
+        let core = self.params.method.unpack(&self.contraction, &state.core, self.frame.core());
+        numbers.put(format!("{prefix}core"), core.values());
+        for (mode, values) in state.factors.iter().enumerate() {
+            let rank = self.contraction.ranks[mode];
+            let rows = self.modes[mode].restore(&values[..values.len() - rank], rank);
+            numbers.put(format!("{prefix}factor.{mode}"), &rows);
+        }
+        for (number, values) in state.columns.iter().enumerate() {
+            let columns = self.columns[number].restore(values, self.column_ranks[number]);
+            numbers.put(format!("{prefix}columns.{number}"), &columns);
+        }
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// If the numbers are those of another run.
+    pub(super) fn get(&self, prefix: &str, numbers: &mut Numbers) -> Result<State, Error> {
+        let mut core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
+        numbers.get(&format!("{prefix}core"), core.values_mut())?;
+        let mut state = State {
+            core: self.params.method.pack(&self.contraction, &core),
+            factors: Vec::new(),
+            columns: Vec::new(),
+        };
+        for (mode, values) in self.state.factors.iter().enumerate() {
+            let rank = self.contraction.ranks[mode];
+            let mut rows = vec![0.0; values.len() - rank];
+            numbers.get(&format!("{prefix}factor.{mode}"), &mut rows)?;
+            let average = average_row(&self.modes[mode].arrange(&rows, rank, 0), rank);
+            let mut placed = self.modes[mode].arrange(&rows, rank, rank);
+            let end = placed.len() - rank;
+            placed[end..].copy_from_slice(&average);
+            state.factors.push(placed);
+        }
+        for (number, values) in self.state.columns.iter().enumerate() {
+            let mut columns = vec![0.0; values.len()];
+            numbers.get(&format!("{prefix}columns.{number}"), &mut columns)?;
+            state.columns.push(self.columns[number].arrange(&columns, self.column_ranks[number], 0));
+        }
+        Ok(state)
     }
 
     /// How many tensor entries and observed matrix entries an epoch steps through.

@@ -6,11 +6,13 @@ use std::time::Instant;
 use super::engine::Engine;
 use super::watch::{Verdict, Watch};
 use super::{rate, start};
+use crate::Error;
 use crate::model::Model;
 use crate::params::Params;
 use crate::problem::Problem;
+use crate::training::checkpoint::{Checkpoint, Keeper};
+use crate::training::fits::{Fitted, Sets};
 use crate::training::run::{Epoch, Stop};
-use crate::training::{Fitted, Sets};
 
 /// Fits a model to a problem.
 pub(in crate::training) fn fit(
@@ -20,7 +22,8 @@ pub(in crate::training) fn fit(
     sets: Sets,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(&Epoch),
-) -> Fitted {
+    keeper: &mut Keeper<'_>,
+) -> Result<Fitted, Error> {
     let start = start::start(&problem, params, warm);
     let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
     let mut engine = Engine::new(problem, params, start);
@@ -30,6 +33,10 @@ pub(in crate::training) fn fit(
     let mut watch = Watch::new(params, &mut engine);
     let mut history: Vec<Epoch> = Vec::new();
     let mut seconds = 0.0;
+    if let Some(Checkpoint { about, numbers }) = keeper.resume() {
+        watch.restore(&mut engine, numbers)?;
+        (history, seconds) = (about.history, about.seconds);
+    }
     let stop = loop {
         let epoch = history.len() + 1;
         let rate = watch.rate_scale() * first_rate / (1.0 + f64::from(params.decay) * (epoch - 1) as f64);
@@ -68,12 +75,13 @@ pub(in crate::training) fn fit(
                 if let Some(stop) = stop {
                     break stop;
                 }
+                keeper.keep(&history, seconds, || watch.numbers(&engine));
             }
         }
     };
     let halvings = watch.halvings();
     let best_epoch = watch.keep_best(&mut engine);
-    Fitted {
+    Ok(Fitted {
         stop,
         best_epoch,
         train_rmse: engine.train_rmse(),
@@ -82,5 +90,5 @@ pub(in crate::training) fn fit(
         history,
         seconds,
         halvings,
-    }
+    })
 }

@@ -44,7 +44,15 @@ pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) ->
     });
     let coupled = coupled.collect();
     let range = problem.entries().range();
-    let mut model = Model { modes: problem.modes().to_vec(), core, factors, coupled, range };
+    let mut model = Model {
+        modes: problem.modes().to_vec(),
+        core,
+        factors,
+        coupled,
+        range,
+        uncertainty: None,
+        value: problem.value().map(str::to_owned),
+    };
     if let Some(warm) = warm {
         take_over(&mut model, warm);
     }
@@ -214,7 +222,7 @@ fn take_over(model: &mut Model, warm: &Model) {
 fn copy_rows(to_mode: &crate::Mode, to: &mut Factor, from_mode: &crate::Mode, from: &Factor) {
     let (rank, average) = (to.rank(), from.average());
     for (row, values) in to.values_mut().chunks_exact_mut(rank).enumerate() {
-        let known = from_mode.row(to_mode.id(row));
+        let known = to_mode.row_in(from_mode, row);
         values.copy_from_slice(known.map_or(&average, |known| from.row(known as usize)));
     }
 }

@@ -1,7 +1,9 @@
 //! Watches a run: notices divergence, remembers the best model, says when to stop.
 
 use super::engine::{Engine, State};
+use crate::Error;
 use crate::params::Params;
+use crate::training::checkpoint::Numbers;
 use crate::training::run::Stop;
 
 /// How often the rate is halved before the run is given up.
@@ -55,6 +57,47 @@ impl Watch {
             last_epoch: 0,
             best: None,
         }
+    }
+
+    /// What the next epoch depends on.
+    pub(crate) fn numbers(&self, engine: &Engine) -> Numbers {
+        let mut numbers = Numbers::default();
+        engine.put("", engine.state(), &mut numbers);
+        let best = self.best.as_ref().map_or([0.0; 2], |best| [best.epoch as f64, best.rmse]);
+        if let Some(best) = &self.best {
+            engine.put("best.", &best.state, &mut numbers);
+        }
+        let watch = [
+            self.start_rmse,
+            self.start_merit,
+            self.train_rmse,
+            f64::from(self.halvings),
+            self.last_epoch as f64,
+            best[0],
+            best[1],
+        ];
+        numbers.put_doubles("watch", &watch);
+        numbers
+    }
+
+    /// Goes on from there.
+    ///
+    /// # Errors
+    /// If the numbers are those of another run.
+    pub(crate) fn restore(&mut self, engine: &mut Engine, mut numbers: Numbers) -> Result<(), Error> {
+        let mut watch = [0.0; 7];
+        numbers.get_doubles("watch", &mut watch)?;
+        let state = engine.get("", &mut numbers)?;
+        engine.set_state(state);
+        [self.start_rmse, self.start_merit, self.train_rmse] = [watch[0], watch[1], watch[2]];
+        (self.halvings, self.last_epoch) = (watch[3] as u32, watch[4] as usize);
+        self.good = engine.state().clone();
+        self.best = None;
+        if watch[5] > 0.0 {
+            let state = engine.get("best.", &mut numbers)?;
+            self.best = Some(Best { epoch: watch[5] as usize, rmse: watch[6], state });
+        }
+        Ok(())
     }
 
     /// What the rate is to be multiplied with.

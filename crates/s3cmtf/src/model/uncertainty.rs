@@ -1,0 +1,227 @@
+//! How far a value may lie from its prediction.
+
+use rayon::prelude::*;
+
+use super::{Core, Factor, Model, average_row};
+use crate::Error;
+use crate::problem::{Entries, UNKNOWN};
+
+/// Cells that are dealt with together.
+const TOGETHER: usize = 1024;
+
+/// What a model knows of its own errors: how much values scatter, and how well it knows its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uncertainty {
+    /// The variance of a value around what the model would predict if it knew everything, for rows of a share of 1.
+    pub noise: f32,
+    /// For each mode the share of each row: values on a row of share 4 scatter half as much.
+    pub shares: Vec<Vec<f32>>,
+    /// For each mode the variance of each number of its factor.
+    pub variances: Vec<Factor>,
+}
+
+impl Uncertainty {
+    /// Whether there is one number for each of the model's, none of them impossible.
+    fn fits(&self, factors: &[Factor]) -> bool {
+        let positive = |values: &[f32]| values.iter().all(|&value| value.is_finite() && value > 0.0);
+        let sound = |values: &[f32]| values.iter().all(|&value| value.is_finite() && value >= 0.0);
+        let shares = self.shares.iter().zip(factors);
+        let variances = self.variances.iter().zip(factors);
+        self.noise.is_finite()
+            && self.noise >= 0.0
+            && self.shares.len() == factors.len()
+            && self.variances.len() == factors.len()
+            && shares.clone().all(|(shares, factor)| shares.len() == factor.rows() && positive(shares))
+            && variances.clone().all(|(variance, factor)| {
+                (variance.rows(), variance.rank()) == (factor.rows(), factor.rank())
+                    && sound(variance.values())
+            })
+    }
+}
+
+impl Model {
+    /// The same model with what it knows of its own errors.
+    ///
+    /// # Errors
+    /// If the uncertainty has not one number for each of the model's, or an impossible one; or if the core is diagonal.
+    pub fn with_uncertainty(mut self, uncertainty: Uncertainty) -> Result<Self, Error> {
+        if !matches!(self.core, Core::Full { .. }) || !uncertainty.fits(&self.factors) {
+            return Err(Error::Problem("the uncertainty does not fit the model".into()));
+        }
+        self.uncertainty = Some(uncertainty);
+        Ok(self)
+    }
+
+    /// What the model knows of its own errors, if it does.
+    pub fn uncertainty(&self) -> Option<&Uncertainty> {
+        self.uncertainty.as_ref()
+    }
+
+    /// The standard deviation of each cell's value around its prediction: how much values scatter there, and how little is
+    /// known of its rows. An id without a row may be any row.
+    ///
+    /// # Errors
+    /// If the model does not know it, if the cells have another number of modes, or an id lies far beyond its mode.
+    pub fn std(&self, cells: &Entries) -> Result<Vec<f32>, Error> {
+        let (Some(uncertainty), Core::Full { ranks, values }) = (&self.uncertainty, &self.core) else {
+            return Err(Error::Problem(
+                "the model has no standard deviations; those that bayes fits and that are not made orthogonal have"
+                    .into(),
+            ));
+        };
+        let located = self.locate(cells)?;
+        let any: Vec<AnyRow> = self
+            .factors
+            .iter()
+            .zip(&uncertainty.variances)
+            .map(|(factor, variances)| AnyRow::of(factor, variances))
+            .collect();
+        let mut stds = vec![0.0; located.len()];
+        stds.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, stds)| {
+            let mut along = Along::new(ranks, values);
+            let (mut rows, mut variances) = (Vec::new(), Vec::new());
+            for (place, std) in (part * TOGETHER..).zip(stds) {
+                rows.clear();
+                variances.clear();
+                let mut share = 1.0;
+                for (mode, any) in any.iter().enumerate() {
+                    let row = located.indices(mode)[place];
+                    if row == UNKNOWN {
+                        rows.push(&any.average[..]);
+                        variances.push(&any.variance[..]);
+                    } else {
+                        rows.push(self.factors[mode].row(row as usize));
+                        variances.push(uncertainty.variances[mode].row(row as usize));
+                        share *= uncertainty.shares[mode][row as usize];
+                    }
+                }
+                let own = |mode: usize| -> f32 {
+                    let slope = along.mode(&rows, mode).iter().zip(variances[mode]);
+                    slope.map(|(slope, variance)| slope * slope * variance).sum()
+                };
+                let own: f32 = (0..rows.len()).map(own).sum();
+                *std = (uncertainty.noise / share + own).sqrt();
+            }
+        });
+        Ok(stds)
+    }
+}
+
+/// What is known of a row of which nothing is known.
+struct AnyRow {
+    average: Vec<f32>,
+    variance: Vec<f32>,
+}
+
+impl AnyRow {
+    fn of(factor: &Factor, variances: &Factor) -> Self {
+        let rank = factor.rank();
+        let average = factor.average();
+        let squares: Vec<f32> = factor
+            .values()
+            .iter()
+            .zip(variances.values())
+            .zip(average.iter().cycle())
+            .map(|((value, variance), average)| (value - average).powi(2) + variance)
+            .collect();
+        AnyRow { variance: average_row(&squares, rank), average }
+    }
+}
+
+/// What the core becomes along the rows of all modes but one.
+struct Along<'a> {
+    ranks: &'a [usize],
+    core: &'a [f32],
+    from: Vec<f32>,
+    to: Vec<f32>,
+}
+
+impl<'a> Along<'a> {
+    fn new(ranks: &'a [usize], core: &'a [f32]) -> Self {
+        Along { ranks, core, from: Vec::new(), to: Vec::new() }
+    }
+
+    /// The derivative of the prediction by the row of a mode.
+    fn mode(&mut self, rows: &[&[f32]], mode: usize) -> &[f32] {
+        self.from.clear();
+        self.from.extend_from_slice(self.core);
+        for row in rows[mode + 1..].iter().rev() {
+            self.to.clear();
+            let dot = |values: &[f32]| values.iter().zip(*row).map(|(a, b)| a * b).sum::<f32>();
+            self.to.extend(self.from.chunks_exact(row.len()).map(dot));
+            std::mem::swap(&mut self.from, &mut self.to);
+        }
+        for row in &rows[..mode] {
+            let inner = self.from.len() / row.len();
+            self.to.clear();
+            self.to.resize(inner, 0.0);
+            for (values, &weight) in self.from.chunks_exact(inner).zip(*row) {
+                self.to.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+            }
+            std::mem::swap(&mut self.from, &mut self.to);
+        }
+        debug_assert_eq!(self.from.len(), self.ranks[mode]);
+        &self.from
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+
+    fn model() -> Model {
+        let modes = vec![Mode::new("a", 2), Mode::new("b", 1), Mode::new("c", 1)];
+        let core = Core::full(vec![2, 1, 2], vec![1.0, 2.0, 3.0, 4.0]);
+        let factors = vec![
+            Factor::new(2, vec![1.0, 0.5, 1.0, -0.5]),
+            Factor::new(1, vec![2.0]),
+            Factor::new(2, vec![1.0, 3.0]),
+        ];
+        Model::new(modes, core, factors, Vec::new(), [0.0, 1.0]).unwrap()
+    }
+
+    fn uncertainty() -> Uncertainty {
+        Uncertainty {
+            noise: 2.0,
+            shares: vec![vec![4.0, 1.0], vec![1.0], vec![0.5]],
+            variances: vec![
+                Factor::new(2, vec![0.0, 0.25, 0.0, 1.0]),
+                Factor::new(1, vec![0.5]),
+                Factor::new(2, vec![0.0, 0.1]),
+            ],
+        }
+    }
+
+    #[test]
+    fn noise_and_every_modes_part_add_up() {
+        let model = model().with_uncertainty(uncertainty()).unwrap();
+        let cells = Entries::new(vec![vec![0], vec![0], vec![0]], vec![0.0]).unwrap();
+        // By hand: the core along (1, 0.5) is [2.5, 4]; times 2 is the slope of c. Along c = (1, 3) and b = 2 the core is
+        // 2 * [7, 15]; along a and c it is 14.5.
+        let expected: f32 = 2.0 / (4.0 * 0.5) + 0.25 * 30f32.powi(2) + 0.5 * 14.5f32.powi(2) + 0.1 * 64.0;
+        let std = model.std(&cells).unwrap()[0];
+        assert!((std - expected.sqrt()).abs() < 1e-4, "{std} and not {}", expected.sqrt());
+    }
+
+    #[test]
+    fn of_an_unknown_row_less_is_known_than_of_any() {
+        let model = model().with_uncertainty(uncertainty()).unwrap();
+        // Beyond the mode's size by less than a tenth is unknown; here that is nothing, so absent ids are.
+        let any = AnyRow::of(&model.factors[0], &model.uncertainty().unwrap().variances[0]);
+        assert_eq!(any.average, [1.0, 0.0]);
+        assert_eq!(any.variance, [0.0, 0.25 + 0.625]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_what_is_not_known_not_made_up() {
+        let mut cut = uncertainty();
+        cut.shares[0].pop();
+        assert!(model().with_uncertainty(cut).is_err());
+        let mut negative = uncertainty();
+        negative.variances[1] = Factor::new(1, vec![-0.5]);
+        assert!(model().with_uncertainty(negative).is_err());
+        let cells = Entries::new(vec![vec![0], vec![0], vec![0]], vec![0.0]).unwrap();
+        assert!(model().std(&cells).unwrap_err().to_string().contains("no standard deviations"));
+    }
+}

@@ -1,0 +1,75 @@
+//! All that draws depend on, as lists of numbers, and back.
+
+use super::Sampler;
+use crate::Error;
+use crate::training::checkpoint::Numbers;
+
+impl Sampler {
+    /// What the next epoch depends on.
+    pub(super) fn numbers(&self) -> Numbers {
+        let mut numbers = Numbers::default();
+        for (mode, factor) in self.factors.iter().enumerate() {
+            numbers.put(format!("factor.{mode}"), factor);
+            numbers.put(format!("root.{mode}"), &self.noise.roots[mode]);
+            if self.is_typical() {
+                numbers.put(format!("natural.{mode}"), self.average.naturals[mode].values());
+                numbers.put(format!("share.{mode}"), &self.average.shares[mode]);
+            }
+        }
+        self.core.put(&mut numbers);
+        for (number, matrix) in self.matrices.iter().enumerate() {
+            matrix.put(number, &mut numbers);
+        }
+        if self.is_typical() {
+            numbers.put("mean.core", &self.average.core);
+            for (number, columns) in self.average.columns.iter().enumerate() {
+                numbers.put(format!("mean.columns.{number}"), columns);
+            }
+        }
+        numbers.put_doubles("weights", &self.average.weights);
+        let average = [self.average.draws as f64, self.average.variance];
+        numbers.put_doubles("average", &average);
+        numbers.put_doubles("noise", &[self.noise.tau]);
+        numbers
+    }
+
+    /// Goes on from what the epoch after `epoch` depends on.
+    ///
+    /// # Errors
+    /// If the numbers are those of another run.
+    pub(super) fn restore(&mut self, mut numbers: Numbers, epoch: u64) -> Result<(), Error> {
+        self.epoch = epoch;
+        let mut average = [0.0; 2];
+        numbers.get_doubles("average", &mut average)?;
+        self.average.draws = average[0] as usize;
+        self.average.variance = average[1];
+        for mode in 0..self.factors.len() {
+            numbers.get(&format!("factor.{mode}"), &mut self.factors[mode])?;
+            numbers.get(&format!("root.{mode}"), &mut self.noise.roots[mode])?;
+        }
+        self.core.get(&mut numbers)?;
+        for (number, matrix) in self.matrices.iter_mut().enumerate() {
+            matrix.get(number, &mut numbers)?;
+        }
+        if self.is_typical() {
+            self.average.shares = self.noise.roots.clone();
+            for mode in 0..self.factors.len() {
+                numbers.get(&format!("natural.{mode}"), self.average.naturals[mode].numbers())?;
+                numbers.get(&format!("share.{mode}"), &mut self.average.shares[mode])?;
+            }
+            self.average.core = self.core.values.clone();
+            numbers.get("mean.core", &mut self.average.core)?;
+            let columns = |matrix: &super::Matrix| matrix.cells().map_or(0, |cells| cells.means.len());
+            self.average.columns = self.matrices.iter().map(|matrix| vec![0.0; columns(matrix)]).collect();
+            self.average.weights = vec![0.0; self.matrices.len()];
+            numbers.get_doubles("weights", &mut self.average.weights)?;
+            for (number, columns) in self.average.columns.iter_mut().enumerate() {
+                numbers.get(&format!("mean.columns.{number}"), columns)?;
+            }
+        }
+        let mut noise = [0.0];
+        numbers.get_doubles("noise", &mut noise)?;
+        self.noise.tau = noise[0];
+        Ok(())
+    }
+}

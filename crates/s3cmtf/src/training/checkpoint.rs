@@ -1,0 +1,168 @@
+//! What a run needs to go on as if it had never been stopped.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::fits::Fitted;
+use super::run::{Epoch, Stop};
+use crate::Error;
+use crate::params::Params;
+use crate::problem::{HoldOut, Problem};
+
+/// The state of a run between two epochs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// What is known in words and single numbers.
+    pub about: About,
+    /// What training changes.
+    pub numbers: Numbers,
+}
+
+/// What is known of a run in words and single numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// The settings.
+    pub params: Params,
+    /// The entries that are held out.
+    pub holdout: Option<HoldOut>,
+    /// That of the whole problem.
+    pub fingerprint: String,
+    /// The epochs so far.
+    pub history: Vec<Epoch>,
+    /// Seconds of training so far.
+    pub seconds: f64,
+    /// With patience, and once that has decided: what the first part of the run came to.
+    pub first: Option<First>,
+}
+
+/// What a run on a part of the entries came to, which says for how many epochs all of them are trained on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct First {
+    pub(super) best_epoch: usize,
+    pub(super) stop: Stop,
+    pub(super) test_rmse: Option<f64>,
+    pub(super) seconds: f64,
+}
+
+/// Lists of numbers by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Numbers {
+    /// Those of 32 bits.
+    pub singles: BTreeMap<String, Vec<f32>>,
+    /// Those of 64 bits.
+    pub doubles: BTreeMap<String, Vec<f64>>,
+}
+
+impl Numbers {
+    pub(super) fn put(&mut self, name: impl Into<String>, values: &[f32]) {
+        self.singles.insert(name.into(), values.to_vec());
+    }
+
+    pub(super) fn put_doubles(&mut self, name: impl Into<String>, values: &[f64]) {
+        self.doubles.insert(name.into(), values.to_vec());
+    }
+
+    /// Fills a list of the same length; what is not there or does not fit is an error.
+    pub(super) fn get(&mut self, name: &str, values: &mut [f32]) -> Result<(), Error> {
+        fill(name, self.singles.remove(name), values)
+    }
+
+    pub(super) fn get_doubles(&mut self, name: &str, values: &mut [f64]) -> Result<(), Error> {
+        fill(name, self.doubles.remove(name), values)
+    }
+}
+
+fn fill<T: Copy>(name: &str, found: Option<Vec<T>>, values: &mut [T]) -> Result<(), Error> {
+    let found = found.filter(|found| found.len() == values.len());
+    let found =
+        found.ok_or_else(|| Error::Problem(format!("the checkpoint has no \"{name}\" that fits the run")))?;
+    values.copy_from_slice(&found);
+    Ok(())
+}
+
+impl First {
+    pub(super) fn of(fitted: &Fitted) -> Self {
+        let Fitted { best_epoch, stop, test_rmse, seconds, .. } = *fitted;
+        First { best_epoch, stop, test_rmse, seconds }
+    }
+}
+
+impl Checkpoint {
+    /// Says what is wrong with going on from here as a run that is `about` something.
+    fn check(&self, about: &About) -> Result<(), Error> {
+        // These change nothing that matters, or are allowed to.
+        let free = |params: &Params| Params { threads: 0, instructions: None, ..params.clone() };
+        if free(&self.about.params) != free(&about.params) || self.about.holdout != about.holdout {
+            return Err(Error::Problem("the run to resume had other settings".into()));
+        }
+        if self.about.fingerprint != about.fingerprint {
+            return Err(Error::Problem("the run to resume had other data".into()));
+        }
+        Ok(())
+    }
+}
+
+/// What takes checkpoints.
+pub(super) type Save<'a> = Box<dyn FnMut(Checkpoint) + Send + 'a>;
+
+/// Keeps checkpoints on the way, and has the one that a run goes on from.
+pub(super) struct Keeper<'a> {
+    every: Option<Duration>,
+    last: Instant,
+    save: Save<'a>,
+    resumed: Option<Checkpoint>,
+    /// What stays the same from checkpoint to checkpoint.
+    pub(super) about: About,
+}
+
+impl<'a> Keeper<'a> {
+    /// A keeper for a run; the checkpoint that it is to go on from must be one of such a run.
+    pub(super) fn new(
+        checkpoints: Option<(Duration, Save<'a>)>,
+        resume: Option<Checkpoint>,
+        params: &Params,
+        holdout: Option<HoldOut>,
+        problem: &Problem,
+    ) -> Result<Self, Error> {
+        let used = checkpoints.is_some() || resume.is_some();
+        let about = About {
+            params: params.clone(),
+            holdout,
+            fingerprint: if used { problem.fingerprint() } else { String::new() },
+            history: Vec::new(),
+            seconds: 0.0,
+            first: None,
+        };
+        if let Some(checkpoint) = &resume {
+            checkpoint.check(&about)?;
+        }
+        let (every, save) = match checkpoints {
+            Some((every, save)) => (Some(every), save),
+            None => (None, Box::new(|_| {}) as Save<'a>),
+        };
+        Ok(Keeper { every, last: Instant::now(), save, resumed: resume, about })
+    }
+
+    /// What the first part of the run came to, if it goes on from the second.
+    pub(super) fn resumed_first(&self) -> Option<First> {
+        self.resumed.as_ref().and_then(|checkpoint| checkpoint.about.first.clone())
+    }
+
+    /// What the run goes on from, if it does.
+    pub(super) fn resume(&mut self) -> Option<Checkpoint> {
+        self.resumed.take()
+    }
+
+    /// Keeps a checkpoint, if it is time.
+    pub(super) fn keep(&mut self, history: &[Epoch], seconds: f64, numbers: impl FnOnce() -> Numbers) {
+        if self.every.is_none_or(|every| self.last.elapsed() < every) {
+            return;
+        }
+        let about = About { history: history.to_vec(), seconds, ..self.about.clone() };
+        (self.save)(Checkpoint { about, numbers: numbers() });
+        // From now on, so that saving never takes all the time.
+        self.last = Instant::now();
+    }
+}

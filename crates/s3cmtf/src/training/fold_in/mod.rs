@@ -1,0 +1,239 @@
+//! Rows for ids that came after training, and more about ids that were there: against a fixed core, without the old data.
+//!
+//! A row is the one that its entries and its coupled cells ask for, given all others (docs/method.md, eq. F1 to F3). Where
+//! several rows are looked for at once, they take turns until they agree.
+
+mod grow;
+mod rows;
+mod system;
+
+use grow::Grown;
+use rows::{Ground, Rows, Side};
+
+use crate::Error;
+use crate::model::{CoupledFactor, Factor, Model, Uncertainty};
+use crate::params::{Algorithm, Params};
+use crate::problem::{Coupled, Duplicates, Entries, Kind, Naming, merge_entries};
+
+/// Data that came after a model, and what is to become of them.
+///
+/// Ids are the model's, and new ones are those beyond or between them that it has no row for.
+pub struct FoldIn<'a> {
+    model: &'a Model,
+    params: &'a Params,
+    entries: Option<Entries>,
+    coupled: Vec<Coupled>,
+    namings: Vec<Option<Naming>>,
+    duplicates: Duplicates,
+}
+
+/// A model that has taken up data which came later.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    /// The model with all rows.
+    pub model: Model,
+    /// For each mode, how many rows are new.
+    pub added: Vec<usize>,
+    /// For each mode, how many rows were there and have changed.
+    pub updated: Vec<usize>,
+    /// How many entries counted.
+    pub entries: usize,
+    /// What did not count, and why.
+    pub notes: Vec<String>,
+}
+
+impl<'a> FoldIn<'a> {
+    /// Nothing new yet; `params` are those that the model was trained with.
+    pub fn new(model: &'a Model, params: &'a Params) -> Self {
+        let namings = vec![None; model.modes().len()];
+        FoldIn {
+            model,
+            params,
+            entries: None,
+            coupled: Vec::new(),
+            namings,
+            duplicates: Duplicates::default(),
+        }
+    }
+
+    /// New entries of the tensor, by ids.
+    #[must_use]
+    pub fn entries(mut self, entries: Entries) -> Self {
+        self.entries = Some(entries);
+        self
+    }
+
+    /// New rows of a matrix that the model knows, see [`Model::coupled_like`]; what it says about ids that the model has
+    /// does not count, since training may have seen it.
+    #[must_use]
+    pub fn couple(mut self, coupled: Coupled) -> Self {
+        self.coupled.push(coupled);
+        self
+    }
+
+    /// What the ids of each mode are called, where they have names: those of the model, and behind them those that are new.
+    #[must_use]
+    pub fn namings(mut self, namings: Vec<Option<Naming>>) -> Self {
+        self.namings = namings;
+        self
+    }
+
+    /// Says what becomes of entries that are given more than once; without it their mean is taken.
+    #[must_use]
+    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// Finds rows for new ids. All that the model has stays as it is, bit for bit.
+    ///
+    /// # Errors
+    /// If the data do not fit the model, if there is no new id, or if the model was drawn without its distributions or made
+    /// orthogonal, so that it does not know what rows are likely.
+    pub fn fold_in(self) -> Result<Folded, Error> {
+        self.run(false)
+    }
+
+    /// Finds rows for new ids, and moves the rows of ids that have new entries, each starting from what the model knew about
+    /// it. The core and the columns of coupled matrices stay.
+    ///
+    /// # Errors
+    /// As [`FoldIn::fold_in`], but there need not be a new id; and if the model does not know how sure it is of its rows,
+    /// which models of `sgd` do not.
+    pub fn update(self) -> Result<Folded, Error> {
+        self.run(true)
+    }
+
+    fn run(mut self, update: bool) -> Result<Folded, Error> {
+        let model = self.model;
+        let order = model.modes().len();
+        let ground = self.ground(update)?;
+        self.namings.resize(order, None);
+        let matrices = self.matrices()?;
+        let mut notes = Vec::new();
+
+        let mut grown = Vec::with_capacity(order);
+        for (number, mode) in model.modes().iter().enumerate() {
+            let mut lists: Vec<&[u32]> = self.entries.iter().map(|entries| entries.indices(number)).collect();
+            for matrix in self.coupled.iter().filter(|matrix| matrix.mode() == number) {
+                lists.push(matrix.entries().indices(0));
+                if matrix.kind() == Kind::Graph {
+                    lists.push(matrix.entries().indices(1));
+                }
+            }
+            grown.push(Grown::new(mode, self.namings[number].as_ref(), &lists)?);
+        }
+        let added: Vec<usize> = grown.iter().map(|grown| grown.added().count()).collect();
+        let new = |mode: usize, row: u32| grown[mode].before[row as usize].is_none();
+
+        let (mut indices, mut values) = self.entries.take().unwrap_or_default().into_parts();
+        indices.resize(order, Vec::new());
+        for (array, grown) in indices.iter_mut().zip(&grown) {
+            grown.mode.locate(array);
+        }
+        merge_entries("the new entries", &mut indices, &mut values, self.duplicates)?;
+        if !update {
+            let counts = |place: &u32| (0..order).any(|mode| new(mode, indices[mode][*place as usize]));
+            let places: Vec<u32> = (0..values.len() as u32).filter(counts).collect();
+            if places.len() < values.len() {
+                notes.push(format!(
+                    "{} of {} entries have no new id: they change nothing here, update takes them in",
+                    values.len() - places.len(),
+                    values.len()
+                ));
+            }
+            let pick = |array: &Vec<u32>| places.iter().map(|&place| array[place as usize]).collect();
+            indices = indices.iter().map(pick).collect();
+            values = places.iter().map(|&place| values[place as usize]).collect();
+        }
+        let range =
+            values.iter().fold(model.range(), |[low, high], &value| [low.min(value), high.max(value)]);
+        if added.iter().sum::<usize>() == 0 && (!update || values.is_empty()) {
+            return Err(Error::Problem("there is no id that the model does not have".into()));
+        }
+
+        let sides = self.coupled.iter().zip(&matrices);
+        let sides: Vec<Side> = sides
+            .map(|(matrix, known)| Side::new(matrix, known, &grown[matrix.mode()], &mut notes))
+            .collect();
+        let mut rows = Rows::new(model, &grown, ground, &indices, &values, sides);
+        let updated = rows.find(update);
+        let entries = values.len();
+        let model = self.finish(rows, &grown, range)?;
+        Ok(Folded { model, added, updated, entries, notes })
+    }
+
+    /// What rows are likely without data.
+    fn ground(&self, update: bool) -> Result<Ground<'a>, Error> {
+        let fail = |what: &str| Err(Error::Problem(what.into()));
+        match (self.model.uncertainty(), self.params.algorithm) {
+            (Some(uncertainty), _) => Ok(Ground::Drawn(uncertainty)),
+            _ if update => {
+                fail("the model does not know how sure it is of its rows, as those of bayes do: fit it anew")
+            }
+            _ if self.params.orthogonal => {
+                fail("the model was made orthogonal, and no longer says which rows are likely")
+            }
+            (None, Algorithm::Bayes) => {
+                fail("the model was drawn without distributions, and does not say which rows are likely")
+            }
+            (None, Algorithm::Sgd) => Ok(Ground::Objective {
+                // Non-negative factors have columns of length one: lambda_reg was for lengths that are in the core now.
+                lambda: if self.params.nonnegative { 0.0 } else { f64::from(self.params.lambda_reg) },
+                l1: self.params.l1,
+                nonnegative: self.params.nonnegative,
+            }),
+        }
+    }
+
+    /// The model's matrix for each of the new ones.
+    fn matrices(&self) -> Result<Vec<&'a CoupledFactor>, Error> {
+        let order = self.model.modes().len();
+        if let Some(entries) = &self.entries
+            && entries.order() != order
+        {
+            return Err(Error::Problem(format!(
+                "{}: {} indices per entry, but the model has {order} modes",
+                entries.name(),
+                entries.order()
+            )));
+        }
+        let find = |matrix: &Coupled| {
+            let known = self.model.coupled_like(matrix.name(), matrix.mode()).ok_or_else(|| {
+                let names: Vec<&str> = self.model.coupled().iter().map(|known| &known.name[..]).collect();
+                let names = if names.is_empty() { "none".into() } else { names.join(", ") };
+                Error::Problem(format!(
+                    "{}: not coupled in the model, where there are: {names}",
+                    matrix.name()
+                ))
+            })?;
+            if known.kind == matrix.kind() {
+                return Ok(known);
+            }
+            Err(Error::Problem(format!(
+                "{}: its kind is {}, but that of the model's {} is {}",
+                matrix.name(),
+                matrix.kind().name(),
+                known.name,
+                known.kind.name()
+            )))
+        };
+        self.coupled.iter().map(find).collect()
+    }
+
+    fn finish(&self, rows: Rows<'_>, grown: &[Grown], range: [f32; 2]) -> Result<Model, Error> {
+        let factors =
+            rows.factors.into_iter().zip(&rows.ranks).map(|(values, &rank)| Factor::new(rank, values));
+        let modes = grown.iter().map(|grown| grown.mode.clone()).collect();
+        let (core, coupled) = (self.model.core().clone(), self.model.coupled().to_vec());
+        let model = Model::new(modes, core, factors.collect(), coupled, range)?;
+        let model = model.with_value(self.model.value().map(str::to_owned));
+        let Some(uncertainty) = self.model.uncertainty() else { return Ok(model) };
+        let variances = rows.variances.into_iter().zip(&rows.ranks);
+        model.with_uncertainty(Uncertainty {
+            noise: uncertainty.noise,
+            shares: rows.shares,
+            variances: variances.map(|(values, &rank)| Factor::new(rank, values)).collect(),
+        })
+    }
+}

@@ -1,0 +1,393 @@
+//! The rows that are looked for, and the turns in which they are found.
+
+use rayon::prelude::*;
+
+use super::grow::Grown;
+use super::system::{Form, along};
+use crate::model::{Core, CoupledFactor, Model, Uncertainty};
+use crate::problem::{Coupled, Duplicates, Kind, merge_entries};
+use crate::training::gram::gram;
+use crate::training::sparse::Sparse;
+
+/// Rows take at most so many turns.
+const TURNS: usize = 20;
+/// Rows that move by less have been found.
+const CLOSE: f64 = 1e-4;
+/// Entries whose sums are one task.
+const PIECE: usize = 1024;
+/// A row is not taken for less predictable than this.
+const LEAST_SHARE: f64 = 1e-6;
+/// Noise below this would make sums infinite.
+const LEAST_NOISE: f64 = 1e-60;
+/// Shares tell how much they scatter only within these bounds, as in training.
+const NU: [f64; 2] = [2.0, 8192.0];
+
+/// What rows are likely without data.
+pub(super) enum Ground<'a> {
+    /// Rows with a constant first concept, normal in the others, and known that well.
+    Drawn(&'a Uncertainty),
+    /// Those that the regulariser of an objective prefers.
+    Objective { lambda: f64, l1: bool, nonnegative: bool },
+}
+
+/// Rows of a coupled matrix that came later.
+pub(super) struct Side<'a> {
+    mode: usize,
+    kind: Kind,
+    weight: f64,
+    columns: &'a [f32],
+    by_row: Sparse,
+    gram: Vec<f64>,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn new(
+        matrix: &Coupled,
+        known: &'a CoupledFactor,
+        grown: &Grown,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let entries = matrix.entries();
+        let mut rows = entries.indices(0).to_vec();
+        grown.mode.locate(&mut rows);
+        let columns: Vec<Option<u32>> = if matrix.kind() == Kind::Graph {
+            let mut columns = entries.indices(1).to_vec();
+            grown.mode.locate(&mut columns);
+            columns.into_iter().map(Some).collect()
+        } else {
+            let known: Vec<Option<u32>> = (0..matrix.columns().rows())
+                .map(|row| matrix.columns().row_in(&known.columns, row))
+                .collect();
+            entries.indices(1).iter().map(|&row| known[row as usize]).collect()
+        };
+        let lost = columns.iter().filter(|column| column.is_none()).count();
+        if lost > 0 {
+            notes.push(format!(
+                "{}: {lost} of {} cells are in columns that the model does not have; they do not count",
+                matrix.name(),
+                columns.len()
+            ));
+        }
+        let graph = matrix.kind() == Kind::Graph;
+        let (mut indices, mut values) = (vec![Vec::new(), Vec::new()], Vec::new());
+        for ((&row, &column), &value) in rows.iter().zip(&columns).zip(entries.values()) {
+            let Some(column) = column.filter(|&column| !graph || column != row) else { continue };
+            // An edge has no direction.
+            let (first, second) = if graph { (row.min(column), row.max(column)) } else { (row, column) };
+            indices[0].push(first);
+            indices[1].push(second);
+            values.push(value);
+        }
+        // As in training; the mean is never an error.
+        let _ = merge_entries(matrix.name(), &mut indices, &mut values, Duplicates::Mean);
+        let cells = (0..values.len()).map(|cell| (indices[0][cell], indices[1][cell], values[cell]));
+        let count = grown.before.len();
+        let by_row = if graph {
+            Sparse::new(count, cells.flat_map(|(a, b, weight)| [(a, b, weight), (b, a, weight)]))
+        } else {
+            Sparse::new(count, cells)
+        };
+        let gram = if matrix.kind() == Kind::Zeros {
+            gram(known.factor.values(), known.factor.rank())
+        } else {
+            Vec::new()
+        };
+        Side {
+            mode: matrix.mode(),
+            kind: matrix.kind(),
+            weight: f64::from(known.weight),
+            columns: known.factor.values(),
+            by_row,
+            gram,
+        }
+    }
+
+    /// Adds what the matrix says about a row; `rows` are those of its mode and `first` the first concept that is free.
+    fn add(&self, row: usize, rows: &[f32], first: usize, noise: f64, form: &mut Form) {
+        let rank = form.pull.len();
+        let weight = self.weight / noise;
+        let mut any = false;
+        for (other, value) in self.by_row.row(row) {
+            any = true;
+            let place = other as usize * rank;
+            match self.kind {
+                Kind::Graph => {
+                    for k in first..rank {
+                        form.add_prior(k, weight * f64::from(value), f64::from(rows[place + k]));
+                    }
+                }
+                Kind::Zeros => {
+                    let column = &self.columns[place..place + rank];
+                    let pulls = form.pull.iter_mut().zip(column);
+                    pulls.for_each(|(sum, &v)| *sum += weight * f64::from(value) * f64::from(v));
+                }
+                Kind::Missing => {
+                    let column: Vec<f64> =
+                        self.columns[place..place + rank].iter().map(|&v| f64::from(v)).collect();
+                    form.add(weight, f64::from(value), &column);
+                }
+            }
+        }
+        // A row that is not in the file at all is not one of zeros: nothing is known about it.
+        if any && self.kind == Kind::Zeros {
+            form.precision.iter_mut().zip(&self.gram).for_each(|(sum, gram)| *sum += weight * gram);
+        }
+    }
+}
+
+/// All rows, of which some are looked for.
+pub(super) struct Rows<'a> {
+    core: &'a Core,
+    pub(super) ranks: Vec<usize>,
+    ground: Ground<'a>,
+    grown: &'a [Grown],
+    indices: &'a [Vec<u32>],
+    values: &'a [f32],
+    sides: Vec<Side<'a>>,
+    pub(super) factors: Vec<Vec<f32>>,
+    /// These two are empty where they are not known.
+    pub(super) shares: Vec<Vec<f32>>,
+    pub(super) variances: Vec<Vec<f32>>,
+    /// For each mode, how close shares lie around 1.
+    nu: Vec<f64>,
+    /// What the model knew of its rows.
+    old: &'a Model,
+}
+
+/// A row that is looked for, and its entries.
+struct Wanted {
+    row: u32,
+    entries: Vec<u32>,
+}
+
+/// A row that was found.
+struct Found {
+    row: Vec<f64>,
+    variances: Vec<f64>,
+    share: f64,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(
+        model: &'a Model,
+        grown: &'a [Grown],
+        ground: Ground<'a>,
+        indices: &'a [Vec<u32>],
+        values: &'a [f32],
+        sides: Vec<Side<'a>>,
+    ) -> Self {
+        let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
+        let (mut factors, mut shares, mut variances, mut nu) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (mode, grown) in grown.iter().enumerate() {
+            let (rank, known) = (ranks[mode], &model.factors()[mode]);
+            match &ground {
+                Ground::Drawn(uncertainty) => {
+                    let first = |first: f32, rest: f32| {
+                        let mut row = vec![rest; rank];
+                        row[0] = first;
+                        row
+                    };
+                    factors.push(grown.spread(known.values(), rank, &first(1.0, 0.0)));
+                    let known = uncertainty.variances[mode].values();
+                    variances.push(grown.spread(known, rank, &first(0.0, 1.0)));
+                    shares.push(grown.spread(&uncertainty.shares[mode], 1, &[1.0]));
+                    nu.push(scatter(&uncertainty.shares[mode]));
+                }
+                Ground::Objective { .. } => {
+                    factors.push(grown.spread(known.values(), rank, &known.average()))
+                }
+            }
+        }
+        Rows {
+            core: model.core(),
+            ranks,
+            ground,
+            grown,
+            indices,
+            values,
+            sides,
+            factors,
+            shares,
+            variances,
+            nu,
+            old: model,
+        }
+    }
+
+    /// Finds the rows that are new, and if so asked those that have entries; returns how many of these each mode has.
+    pub(super) fn find(&mut self, update: bool) -> Vec<usize> {
+        let order = self.ranks.len();
+        let wanted: Vec<Vec<Wanted>> = (0..order).map(|mode| self.wanted(mode, update)).collect();
+        for _ in 0..TURNS {
+            let mut moved = 0.0f64;
+            for (mode, wanted) in wanted.iter().enumerate() {
+                let found: Vec<Found> = wanted.par_iter().map(|wanted| self.row(mode, wanted)).collect();
+                for (wanted, found) in wanted.iter().zip(found) {
+                    moved = moved.max(self.settle(mode, wanted.row as usize, &found));
+                }
+            }
+            if moved < CLOSE {
+                break;
+            }
+        }
+        let old = |mode: usize, wanted: &Wanted| self.grown[mode].before[wanted.row as usize].is_some();
+        let count =
+            |(mode, wanted): (usize, &Vec<Wanted>)| wanted.iter().filter(|row| old(mode, row)).count();
+        wanted.iter().enumerate().map(count).collect()
+    }
+
+    fn wanted(&self, mode: usize, update: bool) -> Vec<Wanted> {
+        let before = &self.grown[mode].before;
+        let mut entries = vec![Vec::new(); before.len()];
+        for (&row, place) in self.indices[mode].iter().zip(0..) {
+            if update || before[row as usize].is_none() {
+                entries[row as usize].push(place);
+            }
+        }
+        let rows = entries.into_iter().zip(before).zip(0..);
+        rows.filter(|((entries, before), _)| before.is_none() || !entries.is_empty())
+            .map(|((entries, _), row)| Wanted { row, entries })
+            .collect()
+    }
+
+    /// Takes a row over; returns how far it has moved.
+    fn settle(&mut self, mode: usize, row: usize, found: &Found) -> f64 {
+        let rank = self.ranks[mode];
+        let mut moved = 0.0f64;
+        for (value, &new) in self.factors[mode][row * rank..].iter_mut().zip(&found.row) {
+            moved = moved.max((f64::from(*value) - new).abs());
+            *value = new as f32;
+        }
+        if let Some(variances) = self.variances.get_mut(mode) {
+            let variances = variances[row * rank..].iter_mut().zip(&found.variances);
+            variances.for_each(|(value, &new)| *value = new as f32);
+            moved = moved.max((f64::from(self.shares[mode][row]) - found.share).abs());
+            self.shares[mode][row] = found.share as f32;
+        }
+        moved
+    }
+
+    /// The row that all it is known by asks for, given all others.
+    fn row(&self, mode: usize, wanted: &Wanted) -> Found {
+        let (rank, row) = (self.ranks[mode], wanted.row as usize);
+        let mut form = Form::new(rank);
+        let before = self.grown[mode].before[row];
+        let first = usize::from(matches!(self.ground, Ground::Drawn(_)));
+        let noise = match &self.ground {
+            Ground::Drawn(uncertainty) => f64::from(uncertainty.noise).max(LEAST_NOISE),
+            Ground::Objective { .. } => 1.0,
+        };
+        let sums = self.sum(mode, &wanted.entries);
+        let mut share = 1.0;
+        match &self.ground {
+            Ground::Drawn(uncertainty) => {
+                share = self.share(mode, row, before.is_none(), &sums, wanted.entries.len(), noise);
+                for k in 1..rank {
+                    let (precision, mean) = match before {
+                        None => (1.0, 0.0),
+                        Some(before) => {
+                            let place = before as usize;
+                            let variance = f64::from(uncertainty.variances[mode].row(place)[k]).max(1e-12);
+                            (1.0 / variance, f64::from(self.old.factors()[mode].row(place)[k]))
+                        }
+                    };
+                    form.add_prior(k, precision, mean);
+                }
+            }
+            Ground::Objective { lambda, l1: false, .. } => {
+                (0..rank).for_each(|k| form.add_prior(k, *lambda, 0.0));
+            }
+            Ground::Objective { .. } => {}
+        }
+        form.add_form(share / noise, &sums.form);
+        // What the old data said about an id is in its row already, its coupled cells included.
+        for side in self.sides.iter().filter(|side| side.mode == mode && before.is_none()) {
+            side.add(row, &self.factors[mode], first, noise, &mut form);
+        }
+        let (row, variances) = match self.ground {
+            Ground::Drawn(_) => form.solve_with_constant(),
+            Ground::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
+            Ground::Objective { lambda, l1, nonnegative } => {
+                (form.solve_bounded(if l1 { lambda } else { 0.0 }, nonnegative), Vec::new())
+            }
+        };
+        Found { row, variances, share }
+    }
+
+    /// How large a part of their precision entries owe to a row: for a new one, what its errors so far say.
+    fn share(&self, mode: usize, row: usize, new: bool, sums: &Sums, entries: usize, noise: f64) -> f64 {
+        if !new || entries == 0 {
+            return f64::from(self.shares[mode][row]);
+        }
+        let rank = self.ranks[mode];
+        let wide =
+            |values: &[f32]| values[row * rank..][..rank].iter().map(|&value| f64::from(value)).collect();
+        let (values, variances): (Vec<f64>, Vec<f64>) =
+            (wide(&self.factors[mode]), wide(&self.variances[mode]));
+        let squares = (sums.squares + sums.form.twice(&values, &variances)).max(0.0);
+        let nu = self.nu[mode];
+        // As 32 bits hold it, so that it is what the row is found with.
+        f64::from(((nu + entries as f64) / (nu + squares / noise)).max(LEAST_SHARE) as f32)
+    }
+
+    /// The sums over some entries of a row, each times the shares of its other rows.
+    fn sum(&self, mode: usize, entries: &[u32]) -> Sums {
+        let pieces: Vec<Sums> = entries.par_chunks(PIECE).map(|piece| self.sum_piece(mode, piece)).collect();
+        let mut total = Sums { form: Form::new(self.ranks[mode]), squares: 0.0 };
+        for piece in pieces {
+            total.form.add_form(1.0, &piece.form);
+            total.squares += piece.squares;
+        }
+        total
+    }
+
+    fn sum_piece(&self, mode: usize, entries: &[u32]) -> Sums {
+        let order = self.ranks.len();
+        let mut sums = Sums { form: Form::new(self.ranks[mode]), squares: 0.0 };
+        for &entry in entries {
+            let place = |other: usize| self.indices[other][entry as usize] as usize;
+            let rows: Vec<&[f32]> = (0..order)
+                .map(|other| &self.factors[other][place(other) * self.ranks[other]..][..self.ranks[other]])
+                .collect();
+            let others = (0..order).filter(|&other| other != mode);
+            let shares =
+                others.clone().map(|other| self.shares.get(other).map_or(1.0, |shares| shares[place(other)]));
+            let weight: f64 = shares.map(f64::from).product();
+            let value = f64::from(self.values[entry as usize]);
+            sums.form.add(weight, value, &along(self.core, &rows, &[mode]));
+            sums.squares += weight * value * value;
+            if self.variances.is_empty() {
+                continue;
+            }
+            // The other rows are known only so well, which makes their entries say less.
+            for other in others {
+                let variances =
+                    &self.variances[other][place(other) * self.ranks[other]..][..self.ranks[other]];
+                let along = along(self.core, &rows, &[mode.min(other), mode.max(other)]);
+                let (own, across) = if mode < other { (self.ranks[other], 1) } else { (1, self.ranks[mode]) };
+                let mut slope = vec![0.0; self.ranks[mode]];
+                for (j, &variance) in variances.iter().enumerate().filter(|(_, variance)| **variance > 0.0) {
+                    slope.iter_mut().enumerate().for_each(|(k, slope)| *slope = along[k * own + j * across]);
+                    sums.form.add_square(weight * f64::from(variance), &slope);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// What entries say about a row.
+struct Sums {
+    form: Form,
+    /// The sum of their squared values.
+    squares: f64,
+}
+
+/// How close shares lie around 1: two over their variance.
+fn scatter(shares: &[f32]) -> f64 {
+    let count = shares.len().max(1) as f64;
+    let mean = shares.iter().map(|&share| f64::from(share)).sum::<f64>() / count;
+    let variance = shares.iter().map(|&share| (f64::from(share) - mean).powi(2)).sum::<f64>() / count;
+    (2.0 / variance.max(1e-9)).clamp(NU[0], NU[1])
+}

@@ -1,0 +1,201 @@
+//! What entries, coupled cells and a prior say about one row: a quadratic form, and the row of its least value.
+
+use crate::model::Core;
+use crate::training::bayes::cholesky::{factorize, solve_lower, solve_upper};
+
+/// A quadratic form `u' P u / 2 - h' u` over a row.
+#[derive(Clone)]
+pub(super) struct Form {
+    rank: usize,
+    /// The lower triangle counts.
+    pub(super) precision: Vec<f64>,
+    pub(super) pull: Vec<f64>,
+}
+
+impl Form {
+    pub(super) fn new(rank: usize) -> Self {
+        Form { rank, precision: vec![0.0; rank * rank], pull: vec![0.0; rank] }
+    }
+
+    /// Adds `weight / 2 (value - design . u)^2`.
+    pub(super) fn add(&mut self, weight: f64, value: f64, design: &[f64]) {
+        self.add_square(weight, design);
+        self.pull.iter_mut().zip(design).for_each(|(sum, d)| *sum += weight * value * d);
+    }
+
+    /// Adds `weight / 2 (design . u)^2`.
+    pub(super) fn add_square(&mut self, weight: f64, design: &[f64]) {
+        for (k, a) in design.iter().enumerate() {
+            let sums = self.precision[k * self.rank..=k * self.rank + k].iter_mut();
+            sums.zip(design).for_each(|(sum, b)| *sum += weight * a * b);
+        }
+    }
+
+    /// Adds `precision / 2 (u_k - mean)^2`.
+    pub(super) fn add_prior(&mut self, k: usize, precision: f64, mean: f64) {
+        self.precision[k * self.rank + k] += precision;
+        self.pull[k] += precision * mean;
+    }
+
+    pub(super) fn add_form(&mut self, weight: f64, other: &Form) {
+        self.precision.iter_mut().zip(&other.precision).for_each(|(sum, value)| *sum += weight * value);
+        self.pull.iter_mut().zip(&other.pull).for_each(|(sum, value)| *sum += weight * value);
+    }
+
+    /// Twice the form's value at a row, and what its variances add to that on average.
+    pub(super) fn twice(&self, row: &[f64], variances: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..self.rank {
+            let line = &self.precision[k * self.rank..=k * self.rank + k];
+            let below: f64 = line[..k].iter().zip(row).map(|(a, b)| a * b).sum();
+            sum += row[k] * (2.0 * below + line[k] * row[k] - 2.0 * self.pull[k]) + line[k] * variances[k];
+        }
+        sum
+    }
+
+    /// The row of least value whose first number is 1, and the variances of the others.
+    pub(super) fn solve_with_constant(&self) -> (Vec<f64>, Vec<f64>) {
+        let (rank, free) = (self.rank, self.rank - 1);
+        let mut system = Vec::with_capacity(free * free);
+        let mut row = vec![1.0];
+        for k in 1..rank {
+            system.extend_from_slice(&self.precision[k * rank + 1..(k + 1) * rank]);
+            row.push(self.pull[k] - self.precision[k * rank]);
+        }
+        factorize(&mut system, free);
+        solve_lower(&system, free, &mut row[1..]);
+        solve_upper(&system, free, &mut row[1..]);
+        let mut variances = vec![0.0; rank];
+        let mut unit = vec![0.0; free];
+        for k in 0..free {
+            unit.fill(0.0);
+            unit[k] = 1.0;
+            solve_lower(&system, free, &mut unit);
+            variances[k + 1] = unit.iter().map(|value| value * value).sum();
+        }
+        (row, variances)
+    }
+
+    /// The row of least value.
+    pub(super) fn solve(&self) -> Vec<f64> {
+        let rank = self.rank;
+        let mut system = self.precision.clone();
+        let most = (0..rank).map(|k| system[k * rank + k]).fold(0.0, f64::max);
+        // What nothing is said about stays at zero.
+        (0..rank).for_each(|k| system[k * rank + k] += 1e-9 * most + f64::MIN_POSITIVE);
+        let mut row = self.pull.clone();
+        factorize(&mut system, rank);
+        solve_lower(&system, rank, &mut row);
+        solve_upper(&system, rank, &mut row);
+        row
+    }
+
+    /// The row of least value with `lambda` times the sum of its magnitudes added, and without negative numbers if so
+    /// asked: number by number, until none moves.
+    pub(super) fn solve_bounded(&self, lambda: f64, nonnegative: bool) -> Vec<f64> {
+        const SWEEPS: usize = 1000;
+        let rank = self.rank;
+        let element = |k: usize, l: usize| self.precision[k.max(l) * rank + k.min(l)];
+        let mut row = vec![0.0; rank];
+        for _ in 0..SWEEPS {
+            let (mut moved, mut length) = (0.0f64, 0.0f64);
+            for k in 0..rank {
+                let others: f64 = (0..rank).filter(|&l| l != k).map(|l| element(k, l) * row[l]).sum();
+                let rest = self.pull[k] - others;
+                let shrunk = rest.signum() * (rest.abs() - lambda).max(0.0);
+                let value = if element(k, k) > 0.0 { shrunk / element(k, k) } else { 0.0 };
+                let value = if nonnegative { value.max(0.0) } else { value };
+                moved = moved.max((value - row[k]).abs());
+                length = length.max(value.abs());
+                row[k] = value;
+            }
+            if moved <= 1e-10 * length {
+                break;
+            }
+        }
+        row
+    }
+}
+
+/// The core along the rows of all modes but those to `keep`, which are one or two and ascend; rows of kept modes are not
+/// looked at. The last one's concept changes fastest.
+pub(super) fn along(core: &Core, rows: &[&[f32]], keep: &[usize]) -> Vec<f64> {
+    let ranks = match core {
+        Core::Full { ranks, .. } => ranks,
+        Core::Diagonal(values) => {
+            // Kept modes are one here: a second would have most of its numbers zero.
+            let product = |(j, &value): (usize, &f32)| {
+                let others = rows.iter().enumerate().filter(|(mode, _)| !keep.contains(mode));
+                others.fold(f64::from(value), |product, (_, row)| product * f64::from(row[j]))
+            };
+            return values.iter().enumerate().map(product).collect();
+        }
+    };
+    let mut from: Vec<f64> = core.values().iter().map(|&value| f64::from(value)).collect();
+    // Concepts of the modes behind the one at hand that are kept.
+    let mut inner = 1;
+    for (mode, &rank) in ranks.iter().enumerate().rev() {
+        if keep.contains(&mode) {
+            inner *= rank;
+            continue;
+        }
+        let outer = from.len() / (rank * inner);
+        let mut to = vec![0.0; outer * inner];
+        for (to, from) in to.chunks_exact_mut(inner).zip(from.chunks_exact(rank * inner)) {
+            for (from, &weight) in from.chunks_exact(inner).zip(rows[mode]) {
+                to.iter_mut().zip(from).for_each(|(sum, value)| *sum += f64::from(weight) * value);
+            }
+        }
+        from = to;
+    }
+    from
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_core_along_rows_is_what_plain_sums_are() {
+        let ranks = [2, 3, 2];
+        let values: Vec<f32> = (0..12).map(|number| (number * number % 7) as f32 - 2.5).collect();
+        let core = Core::full(ranks.to_vec(), values.clone());
+        let rows: [&[f32]; 3] = [&[1.0, 0.5], &[1.0, -2.0, 0.25], &[1.0, 3.0]];
+        let number = |a: usize, b: usize, c: usize| f64::from(values[(a * 3 + b) * 2 + c]);
+        let value = |mode: usize, j: usize| f64::from(rows[mode][j]);
+        for b in 0..3 {
+            let sum: f64 = (0..4).map(|p| number(p / 2, b, p % 2) * value(0, p / 2) * value(2, p % 2)).sum();
+            assert!((along(&core, &rows, &[1])[b] - sum).abs() < 1e-12);
+            for a in 0..2 {
+                let sum: f64 = (0..2).map(|c| number(a, b, c) * value(2, c)).sum();
+                assert!((along(&core, &rows, &[0, 1])[a * 3 + b] - sum).abs() < 1e-12);
+            }
+        }
+        let diagonal = Core::Diagonal(vec![2.0, 3.0]);
+        assert_eq!(along(&diagonal, &[&[1.0, 0.5], &[4.0, 5.0]], &[0]), [8.0, 15.0]);
+    }
+
+    #[test]
+    fn bounded_rows_are_the_least_among_their_neighbours() {
+        let mut form = Form::new(3);
+        form.add(1.0, 2.0, &[1.0, 0.5, -0.3]);
+        form.add(2.0, -1.0, &[0.2, 1.0, 0.6]);
+        form.add(0.7, 0.4, &[-0.5, 0.1, 1.0]);
+        for (lambda, nonnegative) in [(0.0, true), (0.3, false), (0.3, true)] {
+            let value = |row: &[f64]| {
+                form.twice(row, &[0.0; 3]) / 2.0 + lambda * row.iter().map(|value| value.abs()).sum::<f64>()
+            };
+            let row = form.solve_bounded(lambda, nonnegative);
+            let least = value(&row);
+            for k in 0..3 {
+                for step in [-1e-3, 1e-3] {
+                    let mut other = row.clone();
+                    other[k] += step;
+                    assert!((nonnegative && other[k] < 0.0) || value(&other) >= least, "{row:?} {k} {step}");
+                }
+            }
+        }
+        let free = form.solve_bounded(0.0, false);
+        free.iter().zip(form.solve()).for_each(|(a, b)| assert!((a - b).abs() < 1e-6, "{a} {b}"));
+    }
+}

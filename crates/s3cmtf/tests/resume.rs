@@ -1,0 +1,87 @@
+//! A run that goes on from any of its checkpoints ends as if it had never been stopped.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::{Checkpoint, Coupled, Entries, Kind, Params, Problem, Run, Training};
+
+/// A problem with a matrix of every kind.
+fn problem() -> (Problem, Entries) {
+    let world =
+        generate(&WorldParams { users: 120, businesses: 80, ratings: 3_000, ..WorldParams::default() });
+    let prices = Entries::new(
+        vec![(0..60).collect(), (0..60).map(|i| i % 3).collect()],
+        (0..60u8).map(|i| f32::from(i % 5)).collect(),
+    );
+    let builder = Problem::builder(world.ratings)
+        .sizes(vec![120, 80, 24])
+        .couple(Coupled::new(0, Kind::Graph, world.friends).unwrap())
+        .couple(Coupled::new(1, Kind::Zeros, world.categories).unwrap())
+        .couple(Coupled::new(1, Kind::Missing, prices.unwrap()).unwrap());
+    (builder.build().unwrap(), world.test)
+}
+
+fn run(params: &Params, resume: Option<Checkpoint>, kept: &Mutex<Vec<Checkpoint>>) -> Run {
+    let (problem, test) = problem();
+    let mut training = Training::new(problem, params.clone())
+        .test(test)
+        .checkpoints(Duration::ZERO, |checkpoint| kept.lock().unwrap().push(checkpoint));
+    if let Some(checkpoint) = resume {
+        training = training.resume(checkpoint);
+    }
+    training.run(|_| {}).unwrap()
+}
+
+fn every_checkpoint_leads_to_the_same_model(params: &Params) {
+    let kept = Mutex::new(Vec::new());
+    let whole = run(params, None, &kept);
+    let kept = kept.into_inner().unwrap();
+    assert!(kept.len() >= 3, "{}", kept.len());
+    for checkpoint in kept {
+        let at = checkpoint.about.history.len();
+        let resumed = run(params, Some(checkpoint), &Mutex::new(Vec::new()));
+        assert_eq!(resumed.model, whole.model, "resumed behind epoch {at}");
+        assert_eq!(resumed.record.summary.epochs, whole.record.summary.epochs);
+        let rmses = |run: &Run| run.record.history.iter().map(|epoch| epoch.test_rmse).collect::<Vec<_>>();
+        assert_eq!(rmses(&resumed), rmses(&whole));
+    }
+}
+
+#[test]
+fn draws_go_on() {
+    every_checkpoint_leads_to_the_same_model(&Params { ranks: vec![4], epochs: 10, ..Params::default() });
+}
+
+#[test]
+fn steps_go_on() {
+    for threads in [1, 2] {
+        let params = Params { ranks: vec![4], epochs: 8, threads, deterministic: true, ..Params::sgd() };
+        every_checkpoint_leads_to_the_same_model(&params);
+    }
+}
+
+#[test]
+fn both_parts_of_a_patient_run_go_on() {
+    let sgd = Params { deterministic: true, ..Params::sgd() };
+    for params in [Params::default(), sgd] {
+        let params = Params { ranks: vec![3], epochs: 12, patience: Some(3), ..params };
+        every_checkpoint_leads_to_the_same_model(&params);
+    }
+}
+
+#[test]
+fn other_data_and_settings_are_refused() {
+    let kept = Mutex::new(Vec::new());
+    let params = Params { ranks: vec![2], epochs: 3, ..Params::default() };
+    run(&params, None, &kept);
+    let checkpoint = kept.into_inner().unwrap().remove(0);
+    let (problem, _) = problem();
+    let go_on = |problem: Problem, params: Params| {
+        Training::new(problem, params).resume(checkpoint.clone()).run(|_| {}).unwrap_err().to_string()
+    };
+    assert!(go_on(problem.clone(), Params { seed: 9, ..params.clone() }).contains("other settings"));
+    let (less, _) = problem.hold_out(0.1, 1).unwrap();
+    assert!(go_on(less, params).contains("other data"));
+}
