@@ -24,9 +24,9 @@ CRATES = {
 }
 
 # What each module of the library may use. `params` and `error` are for everybody.
-LAYERS = ["problem", "model", "training", "files"]
+LAYERS = ["table", "problem", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
-MODULES |= {"tune": {"problem", "model", "training"}}
+MODULES |= {"tune": {"problem", "model", "training"}, "prepare": {"table", "problem"}}
 MODULES |= {"world": {"problem"}, "synthetic": {"problem"}, "params": {"problem"}, "error": set()}
 EVERYBODYS = {"params", "error"}
 

@@ -1,5 +1,9 @@
 //! `s3cmtf check`: what is in data files, and what is wrong with them.
 
+mod bars;
+mod odd;
+mod table;
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,8 +12,9 @@ use s3cmtf::{Entries, Error, Problem, files};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::failure::usage;
+use crate::failure::{is_usage, usage};
 use crate::print::{self, short};
+use crate::{problem, source};
 
 /// What a file holds.
 #[derive(Serialize)]
@@ -22,6 +27,9 @@ struct Contents {
     density: f64,
     modes: Vec<ModeContents>,
     values: Values,
+    /// What more there is to say of a table.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    more: Option<table::More>,
 }
 
 /// One mode of a file.
@@ -48,7 +56,7 @@ struct Values {
 
 /// Runs the verb: all files are looked at, whatever is wrong with some.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
-    if let (Some(modes), Some(sizes)) = (&args.modes, &args.sizes)
+    if let (Some(modes), Some(sizes)) = (&args.data.modes, &args.data.sizes)
         && modes.len() != sizes.len()
     {
         return Err(usage(format!(
@@ -59,11 +67,12 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     }
     let mut code = ExitCode::SUCCESS;
     for file in &args.files {
-        match look(file, args).map_err(files::with_line) {
+        let contents = if is_table(file, args)? { table::look(file, args) } else { numbered(file, args) };
+        match contents {
             Ok(contents) if args.json => print::json(&contents)?,
             Ok(contents) => print::out(|out| contents.write(out))?,
-            // The names or sizes themselves are wrong, for every file.
-            Err(error @ Error::Param { .. }) => return Err(error.into()),
+            // What was typed is wrong, for every file.
+            Err(error) if is_usage(&error) => return Err(error),
             Err(error) => {
                 print::error(&error);
                 if args.json {
@@ -77,33 +86,41 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Whether a file is something else than indices with names for their columns. What cannot be read is not: its reader says
+/// best what is wrong.
+fn is_table(file: &Path, args: &CheckArgs) -> anyhow::Result<bool> {
+    if files::is_problem(file).unwrap_or(false) {
+        return Ok(true);
+    }
+    let plain = args.data.value.is_none() && problem::plain_names(args.data.modes.as_deref()).is_some();
+    let source = source::of_one(file, &args.data.file)?;
+    Ok(!plain || source::is_numbered(&source).is_ok_and(|numbered| !numbered))
+}
+
+fn numbered(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
+    look(file, args).map_err(|error| files::with_line(error).into())
+}
+
 /// Reads a file and builds a problem of it, as `fit` would.
 fn look(file: &Path, args: &CheckArgs) -> Result<Contents, Error> {
     let entries = files::read_entries(file, None)?;
     let (given, values) = (entries.len(), Values::of(&entries));
     let problem = build(file, entries, args)?;
-    let cells: f64 = problem.modes().iter().map(|mode| f64::from(mode.size())).product();
-    let distinct = problem.entries().len();
-    Ok(Contents {
-        file: file.display().to_string(),
-        entries: given,
-        duplicates: given - distinct,
-        density: distinct as f64 / cells,
-        modes: (0..problem.order()).map(|mode| ModeContents::of(&problem, mode)).collect(),
-        values,
-    })
+    Ok(Contents::of(file, &problem, given, values))
 }
 
 fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Error> {
     let order = entries.order();
-    let described = [args.modes.as_ref().map(Vec::len), args.sizes.as_ref().map(Vec::len)];
+    let modes = problem::plain_names(args.data.modes.as_deref()).flatten();
+    let sizes = args.data.sizes.as_ref();
+    let described = [modes.as_ref().map(Vec::len), sizes.map(Vec::len)];
     let described = described.into_iter().flatten().next();
     let mut builder = Problem::builder(entries);
     if described == Some(order) {
-        if let Some(modes) = &args.modes {
-            builder = builder.names(modes.clone());
+        if let Some(modes) = modes {
+            builder = builder.names(modes);
         }
-        if let Some(sizes) = &args.sizes {
+        if let Some(sizes) = sizes {
             builder = builder.sizes(sizes.clone());
         }
     } else if order == 2 {
@@ -142,9 +159,26 @@ impl Values {
 }
 
 impl Contents {
+    fn of(file: &Path, problem: &Problem, given: usize, values: Values) -> Self {
+        let cells: f64 = problem.modes().iter().map(|mode| f64::from(mode.size())).product();
+        let distinct = problem.entries().len();
+        Contents {
+            file: file.display().to_string(),
+            entries: given,
+            duplicates: given - distinct,
+            density: distinct as f64 / cells,
+            modes: (0..problem.order()).map(|mode| ModeContents::of(problem, mode)).collect(),
+            values,
+            more: None,
+        }
+    }
+
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let width = self.modes.iter().map(|mode| mode.name.chars().count()).max().unwrap_or(0).max(7);
-        writeln!(out, "{}: {} indices per entry", self.file, self.modes.len())?;
+        match &self.more {
+            Some(more) => writeln!(out, "{}: {}", self.file, more.problem)?,
+            None => writeln!(out, "{}: {} indices per entry", self.file, self.modes.len())?,
+        }
         let duplicates = match self.duplicates {
             0 => "no duplicates".to_owned(),
             some => format!("{some} duplicates"),
@@ -162,9 +196,13 @@ impl Contents {
                 "  {:width$}  size {}, {} ids occur, entries per id: min {}, median {}, max {}",
                 mode.name, mode.size, mode.ids, mode.min, mode.median, mode.max
             )?;
+            if let Some(bars) = self.more.as_ref().and_then(|more| more.entries_per_id.get(&mode.name)) {
+                bars::write(out, bars)?;
+            }
         }
         let Values { min, mean, max, sd } = &self.values;
         let (mean, sd) = (short(*mean), short(*sd));
-        writeln!(out, "  {:width$}  min {min}, mean {mean}, max {max}, sd {sd}", "values")
+        writeln!(out, "  {:width$}  min {min}, mean {mean}, max {max}, sd {sd}", "values")?;
+        self.more.as_ref().map_or(Ok(()), |more| more.write(out, width))
     }
 }

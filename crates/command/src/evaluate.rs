@@ -7,8 +7,8 @@ use s3cmtf::{Params, files};
 
 use crate::args::{DataArgs, EvaluateArgs};
 use crate::failure::usage;
-use crate::folds;
 use crate::print::{self, short};
+use crate::{folds, problem, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
@@ -20,24 +20,28 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn evaluate(args: &EvaluateArgs, model: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
-    let DataArgs { couple, modes, sizes } = &args.data;
-    let no_data = couple.is_empty() && modes.is_none() && sizes.is_none();
+    let DataArgs { couple, modes, sizes, value, duplicates, file } = &args.data;
+    let no_data = couple.is_empty() && modes.is_none() && sizes.is_none() && duplicates.is_none();
     if !no_data || args.settings.params(None)? != Params::default() {
         return Err(usage("a saved model has its data and settings; flags for others need --folds"));
     }
     let (model, _) = files::load(model)?;
-    let entries = files::read_entries(tensor, Some(model.modes().len()))?;
+    let value = value.as_deref().or(model.value());
+    let entries = problem::read_more(tensor, model.modes(), value, file)?;
     let errors = model.evaluate(&entries, args.clip)?;
-    print::note_unknown(entries.name(), errors.unknown, errors.entries);
+    let names = unknown::named(model.modes(), &entries, None);
+    print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     if args.json {
         print::json(&errors)?;
     } else {
-        print::table(&[
+        let mut rows = vec![
             ("entries", errors.entries.to_string()),
             ("unknown", errors.unknown.to_string()),
             ("RMSE", short(errors.rmse)),
             ("MAE", short(errors.mae)),
-        ])?;
+        ];
+        rows.extend(errors.within_std.map(|share| ("within std", format!("{:.0} %", 100.0 * share))));
+        print::table(&rows)?;
     }
     Ok(ExitCode::SUCCESS)
 }

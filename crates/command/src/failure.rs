@@ -23,9 +23,14 @@ pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Usage(what.into()))
 }
 
+/// Whether what was typed is wrong.
+pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
+    error.is::<Usage>() || matches!(error.downcast_ref(), Some(Error::Param { .. }))
+}
+
 /// Tells the user what went wrong: exit code 2 for what was typed, 1 for the rest.
 pub(crate) fn report(error: anyhow::Error) -> ExitCode {
-    let usage = error.is::<Usage>() || matches!(error.downcast_ref(), Some(Error::Param { .. }));
+    let usage = is_usage(&error);
     match error.downcast::<Error>() {
         // The library knows entries, the user knows lines.
         Ok(error) => print::error(files::with_line(error)),

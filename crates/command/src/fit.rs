@@ -2,12 +2,15 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::{Entries, Run, Stop, Training, files};
+use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, Training, files};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
 use crate::progress::Progress;
-use crate::{interrupt, print, problem, summary};
+use crate::{interrupt, print, problem, summary, unknown};
+
+/// The share of the latest entries that are held out unless told otherwise.
+const LAST: f64 = 0.1;
 
 /// Runs the verb.
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
@@ -23,18 +26,35 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         files::check_out(folder)?;
     }
     let init = args.init.as_deref().map(files::load).transpose()?;
-    let params = args.settings.params(init.as_ref())?;
+    let resume = args.resume.as_deref().map(files::load_checkpoint).transpose()?;
+    let mut params = args.settings.params(init.as_ref())?;
+    if let Some(checkpoint) = &resume {
+        let about = &checkpoint.about;
+        if params != Params::default() && params != about.params {
+            return Err(usage("--resume goes on with the settings of the run: no others can be given"));
+        }
+        params = about.params.clone();
+    }
     let init = init.map(|(model, _)| model);
     let problem = problem::read(&args.tensor, &args.data, init.as_ref())?;
     params.check(&problem)?;
-    let test =
-        args.test.as_deref().map(|path| files::read_entries(path, Some(problem.order()))).transpose()?;
+    let holdout = holdout(args, &problem)?;
+    let more = |path| problem::read_more(path, problem.modes(), problem.value(), &args.data.file);
+    let test = args.test.as_deref().map(more).transpose()?;
 
     for note in problem.notes() {
         print::note(note);
     }
+    let core: usize = params.ranks_for(problem.order()).iter().product();
+    if params.algorithm == Algorithm::Bayes && core > problem.entries().len() {
+        print::note(format_args!(
+            "the core has {core} numbers, more than there are entries ({}): a lower rank predicts better",
+            problem.entries().len()
+        ));
+    }
     if let Some(test) = &test {
-        print::note_unknown(test.name(), problem.unknown(test), test.len());
+        let names = unknown::named(problem.modes(), test, None);
+        print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
     }
     if !args.quiet && !args.json {
         summary::announce(&problem, &params, test.as_ref().map(Entries::len));
@@ -45,15 +65,44 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if let Some(test) = test {
         training = training.test(test);
     }
-    if let Some(share) = args.holdout {
-        training = training.holdout(share);
+    if let Some(how) = holdout {
+        training = training.holdout_by(how);
     }
     if let Some(model) = init {
         training = training.warm_start(model);
     }
+    if let Some(checkpoint) = resume {
+        if let (Some(how), None) = (checkpoint.about.holdout, holdout) {
+            training = training.holdout_by(how);
+        }
+        training = training.resume(checkpoint);
+    }
+    if let (Some(every), Some(folder)) = (args.checkpoint_every, &args.out) {
+        training = training.checkpoints(every, |checkpoint| {
+            // A full disk is no reason to end a long run.
+            if let Err(error) = files::save_checkpoint(&checkpoint, folder) {
+                print::note(format_args!("no checkpoint: {error}"));
+            }
+        });
+    }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
     finish(args, &run?, followed)
+}
+
+/// Which entries are held out, if any are.
+fn holdout(args: &FitArgs, problem: &Problem) -> anyhow::Result<Option<HoldOut>> {
+    let Some(name) = &args.holdout_last else { return Ok(args.holdout.map(HoldOut::Random)) };
+    let names: Vec<&str> = problem.modes().iter().map(|mode| mode.name()).collect();
+    let number = name.parse().ok().filter(|number| (1..=names.len()).contains(number));
+    let mode = names.iter().position(|known| known == name).or(number.map(|number: usize| number - 1));
+    let Some(mode) = mode else {
+        return Err(usage(format!(
+            "--holdout-last: there is no mode {name}; there are {}",
+            names.join(", ")
+        )));
+    };
+    Ok(Some(HoldOut::Last { mode, share: args.holdout.unwrap_or(LAST) }))
 }
 
 /// Saves and tells of a run; what can still be saved or told is, whatever failed before.

@@ -6,20 +6,28 @@ mod args;
 mod bench;
 mod check;
 mod columns;
+mod convert;
 mod couple;
 mod demo;
 mod evaluate;
+mod export;
 mod failure;
 mod fit;
 mod folds;
 mod generate;
+mod import;
 mod interrupt;
+mod later;
+mod pages;
 mod predict;
 mod print;
 mod problem;
 mod progress;
+mod source;
+mod split;
 mod summary;
 mod tune;
+mod unknown;
 
 use std::process::ExitCode;
 
@@ -37,6 +45,14 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::FoldIn(args) => later::fold_in(&args),
+        Verb::Update(args) => later::update(&args),
+        Verb::Export(args) => export::run(&args),
+        Verb::Completions(args) => pages::completions(&args),
+        Verb::Man(args) => pages::man(&args),
+        Verb::Import(args) => import::run(&args),
+        Verb::Split(args) => split::run(&args),
+        Verb::Convert(args) => convert::run(&args),
     };
     outcome.unwrap_or_else(failure::report)
 }

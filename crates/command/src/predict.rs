@@ -1,27 +1,85 @@
-//! `s3cmtf predict`: the value of each given cell, one per line.
+//! `s3cmtf predict`: the value of each given cell.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files;
+use s3cmtf::files::{self, OutFormat};
+use s3cmtf::prepare;
+use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::{Entries, Model};
 
 use crate::args::PredictArgs;
-use crate::print;
+use crate::{print, source, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let (model, _) = files::load(&args.model)?;
-    let cells = files::read_coordinates(&args.coords, model.modes().len())?;
-    let values = model.predict(&cells, args.clip)?;
-    print::note_unknown(cells.name(), model.unknown(&cells), cells.len());
-    match &args.out {
-        Some(path) => files::write_atomically(path, |out| write_values(&values, out))?,
-        None => print::out(|out| write_values(&values, out))?,
+    let source = source::of_one(&args.coords, &args.file)?;
+    let named = model.modes().iter().any(|mode| mode.naming().is_some());
+    if !named && source::is_numbered(&source)? {
+        let cells = files::read_coordinates(&args.coords, model.modes().len())?;
+        let (values, stds) = predict(&model, &cells, None, args)?;
+        let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);
+        match &args.out {
+            Some(path) => files::write_atomically(path, write)?,
+            None => print::out(write)?,
+        }
+        return Ok(ExitCode::SUCCESS);
     }
+    let wants = prepare::known_wants(model.modes(), None, None);
+    let mut table = source::read(&source, &wants)?;
+    let cells = prepare::known_entries(model.modes(), table.clone());
+    let cells = cells.map_err(|error| source::with_line(error, &source, &wants))?;
+    let (values, stds) = predict(&model, &cells, Some(&table), args)?;
+    name_bins(&model, &cells, &mut table);
+    let number = |name: &str, values: &[f32]| Column {
+        name: name.to_owned(),
+        // With the digits that 32 bits have.
+        data: Data::Numbers(
+            values.iter().map(|value| value.to_string().parse().unwrap_or(f64::NAN)).collect(),
+        ),
+    };
+    table.columns.push(number(&format!("predicted_{}", model.value().unwrap_or("value")), &values));
+    table.columns.extend(stds.map(|stds| number("std", &stds)));
+    write_table(&table, args.out.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes one value per line, with the digits that tell it from its neighbours.
-fn write_values(values: &[f32], out: &mut dyn Write) -> io::Result<()> {
-    values.iter().try_for_each(|value| writeln!(out, "{value}"))
+fn predict(
+    model: &Model,
+    cells: &Entries,
+    table: Option<&Table>,
+    args: &PredictArgs,
+) -> anyhow::Result<(Vec<f32>, Option<Vec<f32>>)> {
+    let values = model.predict(cells, args.clip)?;
+    let stds = args.std.then(|| model.std(cells)).transpose()?;
+    let names = unknown::named(model.modes(), cells, table);
+    print::note_unknown(cells.name(), model.unknown(cells), cells.len(), &names);
+    Ok((values, stds))
+}
+
+/// Puts the names of months and the like in the place of points in time.
+fn name_bins(model: &Model, cells: &Entries, table: &mut Table) {
+    for (number, mode) in model.modes().iter().enumerate() {
+        let Some(naming) = mode.naming().filter(|naming| naming.binning.is_some()) else { continue };
+        let mut labels: Labels = naming.labels.iter().collect();
+        let unknown = labels.id("?");
+        let codes = cells.indices(number).iter().map(|&id| id.min(unknown)).collect();
+        table.columns[number].data = Data::Texts { codes, labels };
+    }
+}
+
+/// Writes one value per line, with the digits that tell it from its neighbours, and its standard deviation behind it.
+fn write_values(values: &[f32], stds: Option<&[f32]>, out: &mut dyn Write) -> io::Result<()> {
+    match stds {
+        None => values.iter().try_for_each(|value| writeln!(out, "{value}")),
+        Some(stds) => values.iter().zip(stds).try_for_each(|(value, std)| writeln!(out, "{value} {std}")),
+    }
+}
+
+/// Writes a table to a file, in the format of its ending, or as CSV to stdout.
+fn write_table(table: &Table, path: Option<&Path>) -> anyhow::Result<()> {
+    let Some(path) = path else { return print::out(|out| files::write_csv(out, table)) };
+    Ok(files::write_table(path, OutFormat::of(path).unwrap_or(OutFormat::Csv), table)?)
 }

@@ -47,11 +47,13 @@ pub(crate) fn error(what: impl Display) {
     status(format_args!("error: {what}"));
 }
 
-/// Tells how many entries name an id that the model was not trained on, if any do.
-pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize) {
+/// Tells how many entries name an id that the model was not trained on, if any do; `names` says which, see [`unknown`].
+///
+/// [`unknown`]: crate::unknown
+pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize, names: &str) {
     if unknown > 0 {
         note(format_args!(
-            "{table}: {unknown} of {entries} entries name an id that training does not have; the average one \
+            "{table}: {unknown} of {entries} entries name an id that training does not have{names}; the average one \
              stands in"
         ));
     }

@@ -4,8 +4,8 @@ use s3cmtf::{Params, Problem, Summary};
 
 use crate::print::{self, short};
 
-/// The data and the settings in a line.
-pub(crate) fn announce(problem: &Problem, params: &Params, test: Option<usize>) {
+/// The data in a line.
+pub(crate) fn described(problem: &Problem, test: Option<usize>) -> String {
     let modes: Vec<String> =
         problem.modes().iter().map(|mode| format!("{} {}", mode.name(), mode.size())).collect();
     let mut line = format!("{}, {} entries", modes.join(" x "), problem.entries().len());
@@ -16,6 +16,12 @@ pub(crate) fn announce(problem: &Problem, params: &Params, test: Option<usize>) 
         line +=
             &format!(", {} ({}, {} entries)", matrix.name(), matrix.kind().name(), matrix.entries().len());
     }
+    line
+}
+
+/// The data and the settings in a line.
+pub(crate) fn announce(problem: &Problem, params: &Params, test: Option<usize>) {
+    let line = described(problem, test);
     let ranks: Vec<String> = params.ranks_for(problem.order()).iter().map(ToString::to_string).collect();
     let threads = params.n_threads();
     let plural = if threads == 1 { "" } else { "s" };

@@ -112,6 +112,21 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
+    /// Reading data: CSV, Parquet and what convert wrote, each until it could be factorized, in the form of MovieLens-20M
+    Data {
+        /// The number of rows
+        #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some::<usize>)]
+        rows: usize,
+        /// How often each is measured, in turns; the fastest counts
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
+        repeats: usize,
+        /// A Python with the package polars, to measure that as well: its CSV reader and the ids of both id columns
+        #[arg(long, value_name = "PROGRAM")]
+        python: Option<PathBuf>,
+        /// Reads this one file and prints what that took: a process of its own for each, so that its memory is its own
+        #[arg(long, value_name = "FILE", hide = true)]
+        child: Option<PathBuf>,
+    },
     /// All of these, one after the other
     All,
 }

@@ -1,7 +1,16 @@
 //! The words that some flags choose from, and what they mean to the library.
 
 use clap::ValueEnum;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, Scheme};
+use s3cmtf::files::OutFormat;
+use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Params, Part, Scheme};
+
+/// What `--duplicates` says.
+pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
+    Duplicates::ALL
+        .into_iter()
+        .find(|duplicates| duplicates.name() == word)
+        .ok_or_else(|| "should be mean, last, sum or error".into())
+}
 
 /// The words of `--core`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -145,6 +154,24 @@ impl Preset {
             (Preset::Default, Algorithm::Bayes) => Params::default(),
             (Preset::Default, Algorithm::Sgd) => Params::sgd(),
             (Preset::Paper, _) => Params::paper(),
+        }
+    }
+}
+
+/// The words of `--to` for tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableChoice {
+    /// Apache Parquet, which is small and fast to read
+    Parquet,
+    /// Text with commas
+    Csv,
+}
+
+impl From<TableChoice> for OutFormat {
+    fn from(choice: TableChoice) -> Self {
+        match choice {
+            TableChoice::Parquet => OutFormat::Parquet,
+            TableChoice::Csv => OutFormat::Csv,
         }
     }
 }

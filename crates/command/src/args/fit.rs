@@ -1,6 +1,7 @@
 //! The flags of `fit`: what goes in and out, and the settings.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -9,8 +10,10 @@ use super::{DataArgs, SettingArgs};
 /// What `fit` was given.
 #[derive(Debug, Args)]
 pub(crate) struct FitArgs {
-    /// The file of the tensor's entries: an index per mode, counted from 1, then the value
-    pub(crate) tensor: PathBuf,
+    /// The tensor's entries: a table (CSV and the like), or a file of an index per mode, counted from 1, and a value; several
+    /// files, or a pattern in quotes, are one table
+    #[arg(required = true, value_name = "TENSOR")]
+    pub(crate) tensor: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Evaluate each epoch on the entries of this file; nothing is chosen by them
@@ -20,6 +23,10 @@ pub(crate) struct FitArgs {
     /// --patience, which watches them, the final model is trained on all entries [default: 0.1 with --patience]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) holdout: Option<f64>,
+    /// Hold out the latest entries by this mode, whose ids are in order of time, rather than random ones: about the share
+    /// of --holdout [default: 0.1]; those of one id stay together
+    #[arg(long, value_name = "MODE", help_heading = "Data")]
+    pub(crate) holdout_last: Option<String>,
     /// Start from this model; unless given, its names of modes, ranks and kind of core are taken too
     #[arg(long, value_name = "MODEL", help_heading = "Data")]
     pub(crate) init: Option<PathBuf>,
@@ -29,10 +36,45 @@ pub(crate) struct FitArgs {
     /// Save the model in this folder: a new or empty one, or one that holds a model, which is replaced
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Save what is needed to go on in the folder of --out, so often: 30s, 5m, 2h
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "out", help_heading = "Output")]
+    pub(crate) checkpoint_every: Option<Duration>,
+    /// Go on from the checkpoint in this folder, with its settings; the data are to be given again
+    #[arg(long, value_name = "DIR", conflicts_with = "init", help_heading = "Data")]
+    pub(crate) resume: Option<PathBuf>,
     /// Print one JSON object per epoch and one at the end, and nothing else, on stdout
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// No progress; notes, errors and the summary are still printed
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+/// A time such as `30s`, `5m` or `2h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    let seconds = number.parse::<f64>().unwrap_or(f64::NAN) * seconds;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "should be a time such as 30s, 5m or 2h".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_number_and_a_unit() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
+        for text in ["", "5", "m", "-5m", "5d", "5 m", "1e99h", "nans"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

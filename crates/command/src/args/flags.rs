@@ -1,17 +1,30 @@
 //! From settings back to what would be typed for them.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use s3cmtf::{Algorithm, Params, Scheme, Start};
 
 use super::DataArgs;
 
 /// The command line that fits a tensor with the given settings.
-pub(crate) fn fit_line(tensor: &Path, data: &DataArgs, params: &Params) -> String {
-    let mut words = vec!["s3cmtf".to_owned(), "fit".to_owned(), tensor.display().to_string()];
+pub(crate) fn fit_line(tensor: &[PathBuf], data: &DataArgs, params: &Params) -> String {
+    let mut words = vec!["s3cmtf".to_owned(), "fit".to_owned()];
+    words.extend(tensor.iter().map(|path| path.display().to_string()));
     let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     if let Some(modes) = &data.modes {
-        add("--modes", modes.join(","));
+        add("--modes", list(modes));
+    }
+    if let Some(value) = &data.value {
+        add("--value", value.clone());
+    }
+    if let Some(duplicates) = data.duplicates {
+        add("--duplicates", duplicates.name().to_owned());
+    }
+    if let Some(format) = data.file.format {
+        add("--format", format.name().to_owned());
+    }
+    if let Some(header) = data.file.header {
+        add("--header", header.to_string());
     }
     if let Some(sizes) = &data.sizes {
         add("--sizes", list(sizes));
@@ -116,7 +129,7 @@ fn list<T: ToString>(numbers: &[T]) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -2,12 +2,17 @@
 
 mod bench;
 mod choices;
+mod convert;
 mod data;
 mod evaluate;
 mod fit;
 mod flags;
 mod generate;
+mod import;
+mod later;
+mod out;
 mod settings;
+mod split;
 mod tune;
 
 use std::path::PathBuf;
@@ -15,12 +20,17 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
-pub(crate) use data::DataArgs;
+pub(crate) use convert::ConvertArgs;
+pub(crate) use data::{DataArgs, FileArgs};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
-pub(crate) use flags::fit_line;
+pub(crate) use flags::{fit_line, quoted};
 pub(crate) use generate::GenerateArgs;
+pub(crate) use import::ImportArgs;
+pub(crate) use later::LaterArgs;
+pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs};
 pub(crate) use settings::SettingArgs;
+pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;
 
 /// Finds the hidden factors shared by a sparse tensor and its side matrices, and predicts the missing entries.
@@ -35,15 +45,16 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   s3cmtf demo
-  s3cmtf check ratings.tns friends.tns
-  s3cmtf fit ratings.tns --modes user,business,month --couple user=friends.tns,graph --test test.tns --out model
-  s3cmtf evaluate model test.tns
-  s3cmtf evaluate ratings.tns --folds 5
-  s3cmtf tune ratings.tns --budget 300
-  s3cmtf predict model cells.tns --clip
+  s3cmtf check ratings.csv
+  s3cmtf fit ratings.csv --modes user,movie,timestamp:month --value rating --out model
+  s3cmtf fit ratings.csv --couple 'movie=movies.csv:movie,genres,split=|,zeros' --test test.csv --out model
+  s3cmtf evaluate model test.csv
+  s3cmtf evaluate ratings.csv --folds 5
+  s3cmtf tune ratings.csv --budget 300
+  s3cmtf predict model cells.csv --std
 
-Files are text, one entry per line: an index per mode, counted from 1, then the value, separated by blanks or
-tabs. # starts a comment. Files may be packed with gzip.";
+Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
+value (.tns). They may be packed with gzip or zstd; - is standard input.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -57,13 +68,29 @@ pub(crate) enum Verb {
     /// Predict the value of each given cell
     Predict(PredictArgs),
     /// Say what is in data files, and what is wrong with them
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Make up ratings with a known truth, and factorize them with and without coupled matrices
     Demo(DemoArgs),
     /// Write made-up data of a known shape, such as movielens-10m or yelp, from a planted model
     Generate(GenerateArgs),
     /// Measure the speed of this machine on made-up data, one JSON object per line
     Bench(BenchArgs),
+    /// Find rows for ids that a model does not have, without training; all else stays as it is
+    FoldIn(LaterArgs),
+    /// Take new entries into a model, for ids old and new, without the old data
+    Update(LaterArgs),
+    /// Write a model's factors and core for other programs to read
+    Export(ExportArgs),
+    /// Print a script that completes the command's words in a shell
+    Completions(CompletionArgs),
+    /// Print the manual, or write a page per verb
+    Man(ManArgs),
+    /// Make tables of a well-known data set: movielens, netflix or yelp
+    Import(ImportArgs),
+    /// Split a tensor's entries into those to train on and those to test with
+    Split(SplitArgs),
+    /// Check data once and keep them as one file, which the other verbs read in no time
+    Convert(Box<ConvertArgs>),
 }
 
 /// What `predict` was given.
@@ -71,11 +98,16 @@ pub(crate) enum Verb {
 pub(crate) struct PredictArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// The file of cells, one per line: an index per mode, counted from 1
+    /// The file of cells: a table with the columns that the modes came from, or an index per mode, counted from 1
     pub(crate) coords: PathBuf,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
     /// Keep predictions within the range of the training values
     #[arg(long)]
     pub(crate) clip: bool,
+    /// Print behind each value its standard deviation: how far the true value may well lie from it
+    #[arg(long)]
+    pub(crate) std: bool,
     /// Write to this file, whole or not at all, rather than to stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -84,15 +116,12 @@ pub(crate) struct PredictArgs {
 /// What `check` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Files of tensors or matrices
+    /// Files of tensors or matrices: tables, files of an index per mode, or what convert wrote. Of a file of indices with 2 of
+    /// them per entry, --modes are the names only if there are 2
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The names of the tensor's modes; files with 2 indices are matrices, unless 2 names are given
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
-    pub(crate) modes: Option<Vec<String>>,
-    /// The number of ids of each mode of the tensor; an index beyond it is an error [default: the largest index]
-    #[arg(long, value_name = "I1,I2,..", value_delimiter = ',', value_parser = whole::<u32>)]
-    pub(crate) sizes: Option<Vec<u32>>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
     /// Print one JSON object per file
     #[arg(long)]
     pub(crate) json: bool,

@@ -46,7 +46,7 @@ pub(crate) struct SettingArgs {
     /// bayes: leave out parts of the algorithm, to see what they are worth
     #[arg(long, value_name = "PART,..", value_delimiter = ',', help_heading = "Training")]
     without: Vec<PartChoice>,
-    /// The most passes over the data, 1 or more [default: 100; sgd: 50]
+    /// The most passes over the data, 1 or more [default: 120; sgd: 50]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
     /// sgd: the first step size, above 0 [default: fitted to the data; paper: 0.001]

@@ -7,8 +7,10 @@ use super::{DataArgs, SettingArgs};
 /// What `tune` was given. The settings are where the search starts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TuneArgs {
-    /// The file of the tensor's entries: an index per mode, counted from 1, then the value
-    pub(crate) tensor: PathBuf,
+    /// The tensor's entries: a table (CSV and the like), or a file of an index per mode, counted from 1, and a value; several
+    /// files, or a pattern in quotes, are one table
+    #[arg(required = true, value_name = "TENSOR")]
+    pub(crate) tensor: Vec<PathBuf>,
     /// Seconds that the search may take, above 0; the settings it starts from are tried whatever that takes
     #[arg(
         long,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::ensure;
 use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Training, files};
+use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Start, Training, files};
 use serde::Serialize;
 
 use super::Scale;
@@ -38,6 +38,8 @@ enum Given {
     Noise,
     /// All but the last mode.
     FewerModes,
+    /// All, and a graph that connects each id of the last mode with the next.
+    Neighbours,
 }
 
 #[derive(Serialize)]
@@ -101,6 +103,7 @@ fn measure<'a>(
     report: &Report<'_>,
 ) -> anyhow::Result<Vec<Row<'a>>> {
     let bayes = Params { ranks: vec![RANK], threads, ..Params::default() };
+    let sgd = Params { ranks: vec![RANK], threads, ..Params::sgd() };
     let without = |part: Part| Params { without: vec![part], ..bayes.clone() };
     let cases: Vec<(&'static str, Given, Params)> = vec![
         ("bayes, the default", Given::All, bayes.clone()),
@@ -121,7 +124,29 @@ fn measure<'a>(
         ("without sets: offsets, pairs and more alike", Given::All, without(Part::Sets)),
         ("without distributions: the mean of rows", Given::All, without(Part::Distributions)),
         ("without average: the last draw", Given::All, without(Part::Average)),
-        ("sgd", Given::All, Params { ranks: vec![RANK], threads, ..Params::sgd() }),
+        ("months pulled to their neighbours", Given::Neighbours, bayes.clone()),
+        ("half the epochs", Given::All, Params { epochs: bayes.epochs / 2, ..bayes.clone() }),
+        ("twice the epochs", Given::All, Params { epochs: bayes.epochs * 2, ..bayes.clone() }),
+        ("rank 2: offsets and a product", Given::All, Params { ranks: vec![2], ..bayes.clone() }),
+        ("sgd", Given::All, sgd.clone()),
+        ("sgd without coupled matrices", Given::TensorAlone, sgd.clone()),
+        (
+            "sgd from a random start, without offsets",
+            Given::All,
+            Params { start: Start::Random, ..sgd.clone() },
+        ),
+        ("sgd, one rate for all: 0.001", Given::All, Params { rate: Some(0.001), ..sgd.clone() }),
+        ("sgd, hardly regularised", Given::All, Params { lambda_reg: 0.1, ..sgd.clone() }),
+        (
+            "sgd, regularised twice as much",
+            Given::All,
+            Params { lambda_reg: 2.0 * sgd.lambda_reg, ..sgd.clone() },
+        ),
+        (
+            "sgd, coupled a tenth as much",
+            Given::All,
+            Params { lambda_couple: 0.1 * sgd.lambda_couple, ..sgd.clone() },
+        ),
         ("sgd, the paper's settings", Given::All, Params { ranks: vec![RANK], threads, ..Params::paper() }),
     ];
     let mean = set.train.mean();
@@ -203,6 +228,9 @@ impl Set {
                 builder = builder.couple(matrix.clone());
             }
         }
+        if matches!(given, Given::Neighbours) {
+            builder = builder.couple(neighbours(&self.train)?);
+        }
         if matches!(given, Given::Noise) {
             builder = builder.couple(noise(&self.train)?);
         }
@@ -214,6 +242,15 @@ impl Set {
 fn first_modes(entries: &Entries, modes: usize) -> anyhow::Result<Entries> {
     let indices = (0..modes).map(|mode| entries.indices(mode).to_vec()).collect();
     Ok(Entries::new(indices, entries.values().to_vec())?)
+}
+
+/// A graph of the last mode in which each id is connected with the next.
+fn neighbours(entries: &Entries) -> anyhow::Result<Coupled> {
+    let mode = entries.order() - 1;
+    let size = entries.indices(mode).iter().max().map_or(2, |&most| most.max(1) + 1);
+    let indices = vec![(0..size - 1).collect(), (1..size).collect()];
+    let edges = Entries::new(indices, vec![1.0; size as usize - 1])?;
+    Ok(Coupled::new(mode, Kind::Graph, edges)?.named("neighbours"))
 }
 
 /// A matrix of ones and zeros at random, coupled to the second mode.
@@ -252,7 +289,9 @@ fn own_set(own: &OwnData) -> anyhow::Result<Option<Set>> {
     let entries = files::read_entries(train, None)?;
     let names: Vec<String> = (1..=entries.order()).map(|mode| format!("mode{mode}")).collect();
     let matrices = couple::names(&own.couple, &names)?;
-    let coupled = own.couple.iter().zip(&matrices).map(|(couple, name)| couple.read(&names, name));
+    let (mut namings, known) = (vec![None; names.len()], vec![0; names.len()]);
+    let coupled = own.couple.iter().zip(&matrices);
+    let coupled = coupled.map(|(couple, name)| couple.read(&names, name, &mut namings, &known, true));
     let coupled = coupled.collect::<anyhow::Result<Vec<Coupled>>>()?;
     let test = files::read_entries(test, Some(entries.order()))?;
     Ok(Some(Set { name: own.name.clone(), train: entries, test, coupled }))

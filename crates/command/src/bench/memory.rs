@@ -15,6 +15,11 @@ impl Memory {
         Memory { forgot: fs::write("/proc/self/clear_refs", "5").is_ok() }
     }
 
+    /// Watches the memory of a process from its start on.
+    pub(super) fn of_process() -> Self {
+        Memory { forgot: true }
+    }
+
     /// The peak since then, in bytes.
     pub(super) fn peak(&self) -> Option<u64> {
         let status = fs::read_to_string("/proc/self/status").ok().filter(|_| self.forgot)?;

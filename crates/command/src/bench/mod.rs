@@ -6,6 +6,7 @@
 mod accuracy;
 mod all;
 mod axis;
+mod data;
 mod entries;
 mod evaluation;
 mod independent;
@@ -15,6 +16,7 @@ mod measure;
 mod memory;
 mod methods;
 mod plot;
+mod ratings;
 mod report;
 mod sizes;
 mod table;
@@ -44,6 +46,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
         BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
+        BenchVerb::Data { child: Some(file), .. } => data::read_one(file),
+        BenchVerb::Data { rows, repeats, python, child: None } => {
+            data::run(scale.of(*rows), *repeats, python.as_deref(), report)
+        }
         BenchVerb::All => all::run(args),
     }?;
     Ok(ExitCode::SUCCESS)

@@ -129,12 +129,21 @@ fn instructions_are_compared() {
 }
 
 #[test]
+fn reading_is_measured_for_each_kind_of_file() {
+    let rows = rows("data --rows 20000 --repeats 2", &["rows", "file_bytes", "seconds", "peak_bytes"]);
+    let kinds: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["csv", "parquet", "converted"]);
+    assert_eq!(rows[0]["ratio"], 1.0);
+}
+
+#[test]
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 8);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 9);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
-    let names = ["accuracy", "entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
+    let names =
+        ["accuracy", "data", "entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
     let files: Vec<String> = names
         .iter()
         .flat_map(|name| ["jsonl", "md", "svg"].map(|ending| format!("{name}.{ending}")))

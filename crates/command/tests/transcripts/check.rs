@@ -74,3 +74,40 @@ fn json_has_an_object_per_file() {
         assert!(good["modes"][0][field].is_number(), "{field}");
     }
 }
+
+/// Forty ratings, the last of which comes twice.
+fn ratings() -> String {
+    let line = |n: usize| format!("u{},{},{},{}-03-01,{n}\n", n % 5, n * 7 % 13, 1 + n % 3, 2000 + n % 4);
+    String::from("user,item,stars,when,row\n") + &(0..40).map(line).collect::<String>() + &line(39)
+}
+
+#[test]
+fn a_table_is_described_with_what_is_odd_and_how_to_fit_it() {
+    let folder = Folder::new();
+    folder.write("r.csv", ratings());
+    let shown = folder.run("check r.csv --modes user,item,when:year --value stars").succeeds();
+    shown.says(&["1 duplicate entry was merged"]).prints(&[
+        "r.csv: user 5 x item 13 x when 4, 40 entries",
+        "entries  41, 1 duplicates, density 0.15385",
+        "user     size 5, 5 ids occur, entries per id: min 8, median 8, max 8",
+        "8 to 15  ######################################## 5",
+        "epoch    about ",
+        "fit      s3cmtf fit r.csv --modes user,item,when:year --value stars",
+    ]);
+    let shown = folder.run("check r.csv --modes user,row --value stars --json").succeeds();
+    let about = &shown.json()[0];
+    assert!(about["odd"][0].as_str().unwrap().contains("row has almost as many ids (40)"), "{about}");
+    assert_eq!(about["value_counts"][2]["to"], 3.0);
+    assert!(about["epoch"]["seconds"].is_number());
+}
+
+#[test]
+fn the_line_to_copy_fits() {
+    let folder = Folder::new();
+    folder.write("r.csv", "user,film,stars\na,x,1\na,y,2\nb,x,5\nb,z,4\nc,z,4\n");
+    let shown =
+        folder.run("check r.csv --json").succeeds().says(&["taken for: --modes user,film --value stars"]);
+    let line = shown.json()[0]["fit"].as_str().unwrap().to_owned();
+    assert_eq!(line, "s3cmtf fit r.csv --modes user,film --value stars");
+    folder.run(&format!("{} --rank 2 --epochs 2 --quiet", line.strip_prefix("s3cmtf ").unwrap())).succeeds();
+}

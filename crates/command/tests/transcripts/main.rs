@@ -4,13 +4,20 @@
 
 mod bench;
 mod check;
+mod convert;
 mod data;
 mod demo;
+mod export;
 mod fit;
 mod folds;
 mod generate;
 mod harness;
+mod import;
+mod later;
 mod predict;
+mod resume;
 mod save;
+mod split;
+mod tables;
 mod tune;
 mod usage;

@@ -16,6 +16,23 @@ fn a_prediction_per_line_of_coordinates() {
 }
 
 #[test]
+fn standard_deviations_stand_behind_predictions() {
+    let folder = Folder::with_ratings();
+    folder.run("fit ratings.tns --rank 2 --out bayes --quiet").succeeds();
+    let plain = folder.run("predict bayes test.tns").succeeds().stdout;
+    let both = folder.run("predict bayes test.tns --std").succeeds().stdout;
+    for (plain, both) in plain.lines().zip(both.lines()) {
+        let (value, std) = both.split_once(' ').unwrap();
+        assert_eq!(value, plain);
+        assert!(std.parse::<f32>().unwrap() > 0.0, "{both}");
+    }
+    assert_eq!(plain.lines().count(), both.lines().count());
+    folder.run("evaluate bayes test.tns").succeeds().prints(&["within std"]);
+    folder.run("fit ratings.tns --rank 2 --algorithm sgd --out sgd --quiet").succeeds();
+    folder.run("predict sgd test.tns --std").fails(1, &["no standard deviations"]);
+}
+
+#[test]
 fn predictions_go_to_a_file() {
     let folder = Folder::with_model();
     folder.write("cells.tns", "1 1 1\n2 2 2\n");
@@ -62,13 +79,13 @@ fn unknown_ids_are_predicted_as_the_average_and_noted() {
     let note = "note: late.tns: 1 of 2 entries name an id that training does not have";
     let shown = folder.run("predict model late.tns").succeeds().says(&[note]);
     assert_eq!(shown.stdout.lines().count(), 2);
-    folder.run("evaluate model late.tns").succeeds().says(&[note]).prints(&["unknown  1\n"]);
+    folder.run("evaluate model late.tns").succeeds().says(&[note]).prints(&["unknown     1\n"]);
 }
 
 #[test]
 fn evaluate_prints_the_errors() {
     let folder = Folder::with_model();
-    let shown = folder.run("evaluate model test.tns").succeeds().prints(&["entries  40\n", "RMSE", "MAE"]);
+    let shown = folder.run("evaluate model test.tns").succeeds().prints(&["entries     40\n", "RMSE", "MAE"]);
     assert_eq!(shown.stderr, "");
     let shown = folder.run("evaluate model test.tns --json --clip").succeeds();
     let [errors] = &shown.json()[..] else { panic!("{}", shown.stdout) };

@@ -117,14 +117,13 @@ fn words_that_are_not_among_the_choices() {
 fn names_and_sizes_that_do_not_match_the_tensor() {
     fit_refuses("--modes user,item", &["modes should be 3 names", "user,item"]);
     fit_refuses("--modes user,user,month", &["modes should be distinct names"]);
-    fit_refuses("--modes 1,2,3", &["modes should be distinct names that are not numbers"]);
     fit_refuses("--sizes 12,8", &["sizes should be 3 numbers"]);
     fit_refuses("--sizes 12,8,x", &["--sizes", "whole number"]);
 }
 
 #[test]
 fn couplings_that_are_malformed() {
-    let form = "MODE=FILE[,zeros|,graph|,missing][,weight=W]";
+    let form = "MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT][,zeros|,graph|,missing][,weight=W]";
     fit_refuses("--couple friends.tns", &["'friends.tns'", form]);
     fit_refuses("--couple 1=", &["'1='", form]);
     fit_refuses("--couple =friends.tns", &["'=friends.tns'", form]);

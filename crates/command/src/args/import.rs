@@ -1,0 +1,23 @@
+//! What `import` was given.
+
+use std::path::PathBuf;
+
+use s3cmtf::files::Dataset;
+
+use super::choices::TableChoice;
+
+/// What `import` was given.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// The data set: movielens (100K to 32M and latest), netflix or yelp
+    #[arg(value_name = "DATASET")]
+    pub(crate) dataset: Dataset,
+    /// The folder of its download, or the archive itself (.zip, .tar, .tar.gz or .tgz)
+    pub(crate) path: PathBuf,
+    /// The folder to write the tables into; it is made
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// The format of the tables
+    #[arg(long, value_name = "FORMAT", default_value = "parquet")]
+    pub(crate) to: TableChoice,
+}

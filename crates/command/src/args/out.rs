@@ -1,0 +1,36 @@
+//! The flags of verbs that only write: `export`, `completions`, `man`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+use s3cmtf::files::OutFormat;
+
+/// What `export` was given.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The folder of a model that `fit --out` saved
+    pub(crate) model: PathBuf,
+    /// The format: csv or parquet (a file per factor, with names), npz or safetensors (one file of arrays)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: OutFormat,
+    /// The folder to write the files into; it is made where there is none
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// What `completions` was given.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// What `man` was given.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write a page for the command and one for each verb into this folder, rather than the first to stdout
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -1,0 +1,43 @@
+//! What `split` was given.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::choices::TableChoice;
+use super::{FileArgs, whole};
+
+/// What `split` was given.
+#[derive(Debug, Args)]
+pub(crate) struct SplitArgs {
+    /// The tensor's entries: a table, or a file of an index per mode, counted from 1, and a value
+    #[arg(value_name = "TENSOR")]
+    pub(crate) tensor: PathBuf,
+    /// The share of the entries to test with, between 0 and 1 [default: 0.1]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, conflicts_with_all = ["leave", "after"])]
+    pub(crate) test: Option<f64>,
+    /// Test with K random entries of each value of the column --mode, of which at least one entry stays to train on
+    #[arg(long, value_name = "K", value_parser = whole::<usize>, requires = "mode", conflicts_with = "time")]
+    pub(crate) leave: Option<usize>,
+    /// The column of --leave, by heading or by number from 1
+    #[arg(long, value_name = "COLUMN", requires = "leave")]
+    pub(crate) mode: Option<String>,
+    /// Test with the latest entries by this column of times, by heading or by number from 1; those of one time stay
+    /// together
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time: Option<String>,
+    /// Test with what happened at this time or later, such as 2005-06-01
+    #[arg(long, value_name = "TIME", requires = "time")]
+    pub(crate) after: Option<String>,
+    /// The seed of what is random
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
+    pub(crate) seed: u64,
+    /// The folder to write train and test into; it is made
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// The format of the two files [default: that of the tensor]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<TableChoice>,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+}

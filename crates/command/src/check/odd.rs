@@ -1,0 +1,84 @@
+//! What looks like a mistake about the columns of a table.
+
+use std::collections::HashSet;
+use std::time::SystemTime;
+
+use s3cmtf::Problem;
+use s3cmtf::table::Binning;
+use s3cmtf::table::time::Bin;
+
+/// More different values than this are looked at as if they were ids.
+const VALUES: usize = 1000;
+
+/// A sentence for each thing that looks odd; `given` is the number of rows.
+pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
+    let mut odd = Vec::new();
+    for mode in problem.modes() {
+        let (name, ids) = (mode.name(), mode.rows());
+        if ids == 1 {
+            odd.push(format!("{name} is the same in every row: as a mode it says nothing"));
+        } else if ids == given && given > 10 {
+            odd.push(format!(
+                "{name} is different in every row: nothing can be learnt about what is there once"
+            ));
+        } else if 2 * ids > given && given > 10 {
+            odd.push(format!("{name} has almost as many ids ({ids}) as there are rows: most are there once"));
+        }
+        if let Some(naming) = mode.naming()
+            && let Some(Binning::Time(bin)) = &naming.binning
+        {
+            odd.extend(odd_times(name, *bin, naming.labels.iter()));
+        }
+    }
+    let values = problem.entries().values();
+    let [low, high] = problem.entries().range();
+    let counted = problem.value().is_none();
+    if low == high && !counted {
+        odd.push(format!("the values are all {low}: without --value, rows are counted"));
+    } else if values.iter().all(|value| value.fract() == 0.0) && low >= 0.0 && high > VALUES as f32 {
+        let different: HashSet<u32> = values.iter().map(|value| value.to_bits()).collect();
+        if different.len() > VALUES && 2 * different.len() > values.len() {
+            odd.push("the values look like ids: whole numbers, and most there once".to_owned());
+        }
+    }
+    odd
+}
+
+/// Times that are probably no times: zeros, and those that are still to come.
+fn odd_times<'a>(name: &str, bin: Bin, labels: impl Iterator<Item = &'a str>) -> Vec<String> {
+    if matches!(bin, Bin::HourOfDay | Bin::DayOfWeek) {
+        return Vec::new();
+    }
+    let now =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+    let (start, now) = (bin.number(0), bin.number(now));
+    let (mut starts, mut later) = (0, 0);
+    for number in labels.filter_map(|label| bin.parse_label(label)) {
+        starts += usize::from(number == start);
+        later += usize::from(number > now);
+    }
+    let mut odd = Vec::new();
+    if starts > 0 {
+        odd.push(format!(
+            "{name} has times at the start of 1970: a 0 in the place of a time, or another unit"
+        ));
+    }
+    if later > 0 {
+        odd.push(format!("{name} has times that are still to come: {later} of its {} and more", bin.name()));
+    }
+    odd
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_at_the_start_and_after_the_end_are_odd() {
+        let odd = odd_times("when", Bin::Month, ["1970-01", "2015-03", "2999-01"].into_iter());
+        assert!(odd[0].contains("when has times at the start of 1970"), "{odd:?}");
+        assert!(odd[1].contains("still to come"), "{odd:?}");
+        assert!(odd_times("when", Bin::Month, ["2015-03"].into_iter()).is_empty());
+        assert!(odd_times("when", Bin::HourOfDay, ["00"].into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! Entries to train on and entries to test with.
+
+use std::collections::HashMap;
+use std::fs;
+
+use crate::harness::Folder;
+
+const TABLE: &str = "user,note,stars,when\na,,4.50,2005-01-01\na,\"x, y\",3,2005-01-02\na,,1,2005-01-03\n\
+                     b,,2,2005-01-03\nb,,5,2005-01-04\nc,z,3.0,2005-01-05\n";
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.path(name)).unwrap()
+}
+
+#[test]
+fn the_latest_rows_are_tested_with_and_stay_as_they_stand() {
+    let folder = Folder::new();
+    folder.write("in.csv", TABLE);
+    let told = folder.run("split in.csv --time when --test 0.3 --out out").succeeds();
+    told.prints(&["out/train.csv  4 rows", "out/test.csv  2 rows"]);
+    assert_eq!(read(&folder, "out/test.csv"), "user,note,stars,when\nb,,5,2005-01-04\nc,z,3.0,2005-01-05\n");
+    assert!(TABLE.starts_with(&read(&folder, "out/train.csv")));
+    folder.run("split in.csv --time 4 --after 2005-01-05 --out out").succeeds();
+    assert_eq!(read(&folder, "out/test.csv"), "user,note,stars,when\nc,z,3.0,2005-01-05\n");
+}
+
+#[test]
+fn some_of_each_user_are_left_out() {
+    let folder = Folder::new();
+    folder.write("in.csv", TABLE);
+    folder.run("split in.csv --leave 2 --mode user --out out").succeeds();
+    let mut counts: HashMap<char, usize> = HashMap::new();
+    for line in read(&folder, "out/train.csv").lines().skip(1) {
+        *counts.entry(line.chars().next().unwrap()).or_default() += 1;
+    }
+    assert_eq!(counts, HashMap::from([('a', 1), ('b', 1), ('c', 1)]));
+    assert_eq!(read(&folder, "out/test.csv").lines().count(), 4);
+}
+
+#[test]
+fn indices_are_split_at_random_by_the_seed_alone() {
+    let folder = Folder::with_ratings();
+    let split = |flags: &str| {
+        folder.run(&format!("split ratings.tns --out out {flags}")).succeeds();
+        (read(&folder, "out/train.tns"), read(&folder, "out/test.tns"))
+    };
+    let (train, test) = split("--test 0.2");
+    assert_eq!((train.lines().count(), test.lines().count()), (120, 30));
+    let mut all: Vec<&str> = train.lines().chain(test.lines()).collect();
+    let text = read(&folder, "ratings.tns");
+    let mut whole: Vec<&str> = text.lines().collect();
+    all.sort_unstable();
+    whole.sort_unstable();
+    assert_eq!(all, whole);
+    assert_eq!(split("--test 0.2").1, test);
+    assert_ne!(split("--test 0.2 --seed 2").1, test);
+    folder.run("fit out/train.tns --rank 2 --epochs 2 --test out/test.tns --quiet").succeeds();
+    assert!(split("--time 3 --test 0.25").1.lines().all(|line| line.split(' ').nth(2) == Some("4")));
+}
+
+#[test]
+fn tables_of_types_keep_them() {
+    let folder = Folder::new();
+    folder.write("in.csv", "user,film,stars\na,x,4.5\na,y,3\nb,x,1\nb,y,2\n");
+    folder.run("split in.csv --test 0.5 --to parquet --out one").succeeds();
+    folder
+        .run("split one/train.parquet --test 0.5 --out two")
+        .succeeds()
+        .prints(&["two/test.parquet  1 rows"]);
+    folder.run("split two/train.parquet --out three").fails(1, &["one entry cannot be split"]);
+    folder
+        .run("fit one/train.parquet --modes user,film --value stars --rank 2 --epochs 2 --quiet")
+        .succeeds();
+}
+
+#[test]
+fn what_cannot_be_split_is_said() {
+    let folder = Folder::with_ratings();
+    folder.write("in.csv", TABLE);
+    let split = |flags: &str| folder.run(&format!("split in.csv --out out {flags}"));
+    split("--test 1.5").fails(2, &["--test should be a share between 0 and 1"]);
+    split("--leave 2").fails(2, &["--mode"]);
+    split("--leave 0 --mode user").fails(2, &["--leave should be 1 or more"]);
+    split("--leave 1 --mode user --test 0.1").fails(2, &["cannot be used with"]);
+    split("--after 2005-01-01").fails(2, &["--time"]);
+    split("--time when --after soon").fails(2, &["--after should be a time"]);
+    split("--time user").fails(1, &["in.csv:2:", "\"a\""]);
+    split("--time whn").fails(1, &["has no column \"whn\"", "when"]);
+    split("--time when --after 2010-01-01").fails(1, &["none of the 6 rows"]);
+    folder.run("split ratings.tns --to csv --out out").fails(2, &["--to is for tables"]);
+    folder.run("split nothing.csv --out out").fails(1, &["nothing.csv"]);
+    folder.run("split - --out out").fails(1, &["cannot be read twice"]);
+    assert!(!folder.path("out").exists());
+}
+
+#[test]
+fn fit_holds_out_the_latest() {
+    let folder = Folder::with_ratings();
+    let fit = |flags: &str| {
+        folder.run(&format!("fit ratings.tns --modes user,item,month --rank 2 --epochs 2 --json {flags}"))
+    };
+    fit("--holdout-last month --holdout 0.25 --out model").succeeds();
+    let run: serde_json::Value = serde_json::from_str(&read(&folder, "model/run.json")).unwrap();
+    let text = read(&folder, "ratings.tns");
+    let latest = text.lines().filter(|line| line.split(' ').nth(2) == Some("4")).count();
+    assert_eq!(run["data"]["test_entries"], latest);
+    fit("--holdout-last year").fails(2, &["there is no mode year", "user, item, month"]);
+}
