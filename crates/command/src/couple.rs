@@ -183,7 +183,7 @@ impl CoupleArg {
     ) -> anyhow::Result<Coupled> {
         let spec = self.spec(source, naming.as_ref())?;
         let wants = spec.wants(naming.as_ref());
-        let table = source::read(source, &wants)?;
+        let table = files::read_table(source, &wants)?;
         let file = table.name.clone();
         let matrix = spec.matrix(table, mode, naming.as_mut(), known);
         let Matrix { coupled, added, absent } =

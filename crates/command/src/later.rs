@@ -87,7 +87,7 @@ fn read_entries(
         None => (!named).then_some(Selector::Place(modes.len())),
     };
     let wants = prepare::known_wants(modes, None, value.as_ref());
-    let table = source::read(&source, &wants)?;
+    let table = files::read_table(&source, &wants)?;
     let entries = prepare::more_entries(namings, table);
     Ok(Some(entries.map_err(|error| source::with_line(error, &source, &wants))?))
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let wants = prepare::known_wants(model.modes(), None, None);
-    let mut table = source::read(&source, &wants)?;
+    let mut table = files::read_table(&source, &wants)?;
     let cells = prepare::known_entries(model.modes(), table.clone());
     let cells = cells.map_err(|error| source::with_line(error, &source, &wants))?;
     let (values, stds) = predict(&model, &cells, Some(&table), args)?;

@@ -124,7 +124,7 @@ fn read_named(source: &Source, data: &DataArgs) -> anyhow::Result<(Problem, usiz
         return Err(usage("--sizes is for files of indices: a mode of names has as many ids as names"));
     }
     let wants = recipe.wants();
-    let table = source::read(source, &wants)?;
+    let table = files::read_table(source, &wants)?;
     let tensor = recipe.tensor(table).map_err(|error| source::with_line(error, source, &wants))?;
     let Tensor { entries, namings } = tensor;
     let name = |(spec, naming): (&ModeSpec, &Naming)| match &spec.name {
@@ -237,6 +237,6 @@ pub(crate) fn read_more(
         None => (!named).then_some(Selector::Place(modes.len())),
     };
     let wants = prepare::known_wants(modes, None, value.as_ref());
-    let table = source::read(&source, &wants)?;
+    let table = files::read_table(&source, &wants)?;
     prepare::known_entries(modes, table).map_err(|error| source::with_line(error, &source, &wants))
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use s3cmtf::Error;
 use s3cmtf::files::{self, Format, Source};
 use s3cmtf::table::Want;
-use s3cmtf::{Error, table::Table};
 
 use crate::args::FileArgs;
 
@@ -25,11 +25,6 @@ pub(crate) fn of_one(path: &Path, file: &FileArgs) -> anyhow::Result<Source> {
 /// Whether a source is one file of indices that count from 1, which needs no words about its columns.
 pub(crate) fn is_numbered(source: &Source) -> anyhow::Result<bool> {
     Ok(source.paths.len() == 1 && files::format(source)? == Format::Tns)
-}
-
-/// Reads columns; an error about a row names its line.
-pub(crate) fn read(source: &Source, wants: &[Want]) -> anyhow::Result<Table> {
-    Ok(files::read_table(source, wants)?)
 }
 
 /// Turns an error about a row of a source into one that names its file and line.

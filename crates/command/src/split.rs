@@ -104,7 +104,7 @@ fn held(args: &SplitArgs, source: &Source, rows: usize) -> anyhow::Result<Vec<bo
 }
 
 fn read_column(source: &Source, column: &str, kind: Kind) -> anyhow::Result<Data> {
-    let mut table = source::read(source, &[Want { column: Selector::of(column), kind }])?;
+    let mut table = files::read_table(source, &[Want { column: Selector::of(column), kind }])?;
     let column = table.columns.pop().context("no column was read")?;
     Ok(column.data)
 }
@@ -119,7 +119,7 @@ fn read_all(source: &Source, is_text: bool, into_types: bool) -> anyhow::Result<
     });
     let want = |(place, kind): (usize, Kind)| Want { column: Selector::Place(place), kind };
     let wants: Vec<Want> = kinds.enumerate().map(want).collect();
-    source::read(source, &wants)
+    Ok(files::read_table(source, &wants)?)
 }
 
 fn select(table: &Table, held: &[bool], side: bool) -> Table {

@@ -147,26 +147,38 @@ fn visit_zip(path: &Path, wanted: &dyn Fn(&str) -> bool, visit: &mut Visit) -> R
     for number in 0..archive.len() {
         let mut member = archive.by_index(number).map_err(broken)?;
         let inner = PathBuf::from(member.name().map_err(broken)?.into_owned());
-        let name = name_of(&inner);
         if !member.is_file() || member.is_symlink() {
             continue;
         }
-        match Packed::of(&name) {
-            Some(Packed::Zip) => {}
-            Some(packed) if wanted(&name) => {
-                check_inside(path, &inner)?;
-                visit_tar(&path.join(&inner), packed.open(Box::new(&mut member)), wanted, visit, DEPTH - 1)?;
-            }
-            Some(_) => {}
-            None => {
-                if wanted(name.strip_suffix(".gz").unwrap_or(&name)) {
-                    check_inside(path, &inner)?;
-                }
-                visit_file(&name, &path.join(&inner), &mut member, wanted, visit)?;
-            }
-        }
+        visit_member(path, &inner, &mut member, wanted, visit, DEPTH)?;
     }
     Ok(())
+}
+
+/// One member of an archive: a file, or an archive within it, of which there may be `depth` in each other.
+fn visit_member(
+    path: &Path,
+    inner: &Path,
+    member: &mut dyn Read,
+    wanted: &dyn Fn(&str) -> bool,
+    visit: &mut Visit,
+    depth: usize,
+) -> Result<(), Error> {
+    let (name, place) = (name_of(inner), path.join(inner));
+    match Packed::of(&name) {
+        Some(Packed::Zip) => Ok(()),
+        Some(packed) if wanted(&name) && depth > 1 => {
+            check_inside(path, inner)?;
+            visit_tar(&place, packed.open(Box::new(member)), wanted, visit, depth - 1)
+        }
+        Some(_) => Ok(()),
+        None => {
+            if wanted(name.strip_suffix(".gz").unwrap_or(&name)) {
+                check_inside(path, inner)?;
+            }
+            visit_file(&name, &place, member, wanted, visit)
+        }
+    }
 }
 
 fn visit_tar(
@@ -183,24 +195,10 @@ fn visit_tar(
     for member in archive.entries().map_err(broken)? {
         let mut member = member.map_err(broken)?;
         let inner = member.path().map_err(broken)?.into_owned();
-        let name = name_of(&inner);
         if !member.header().entry_type().is_file() {
             continue;
         }
-        match Packed::of(&name) {
-            Some(Packed::Zip) => {}
-            Some(packed) if wanted(&name) && depth > 1 => {
-                check_inside(path, &inner)?;
-                visit_tar(&path.join(&inner), packed.open(Box::new(&mut member)), wanted, visit, depth - 1)?;
-            }
-            Some(_) => {}
-            None => {
-                if wanted(name.strip_suffix(".gz").unwrap_or(&name)) {
-                    check_inside(path, &inner)?;
-                }
-                visit_file(&name, &path.join(&inner), &mut member, wanted, visit)?;
-            }
-        }
+        visit_member(path, &inner, &mut member, wanted, visit, depth)?;
     }
     Ok(())
 }
