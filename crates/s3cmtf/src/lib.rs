@@ -22,11 +22,12 @@ pub use params::{
     Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start,
 };
 pub use problem::{
-    Coupled, Duplicates, Entries, HoldOut, Kind, Mode, Naming, Problem, ProblemBuilder, holdout,
+    Blocks, Coupled, Duplicates, Entries, HoldOut, Kind, Mode, Naming, Problem, ProblemBuilder,
+    StoredProblem, Visit, holdout,
 };
 pub use training::{
-    About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Numbers, Record, Run, Stop, Summary,
-    Training, gradient, objective,
+    About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Memory, Numbers, Record, Room, Run,
+    Scratch, Stop, Summary, Training, gradient, objective,
 };
 pub use tune::{End, Event, Skip, Trial, Tuned, Tuning, Why};
 

@@ -18,6 +18,7 @@ mod pieces;
 mod problem_file;
 mod read;
 mod source;
+mod stored;
 mod table;
 
 pub use atomic::{check_file, write_atomically};
@@ -27,6 +28,7 @@ pub use export::{OutFormat, export_model, write_csv, write_table};
 pub use folder::{check_out, load, save};
 pub use format::Format;
 pub use import::{Coupling, Dataset, Imported, import};
-pub use problem_file::{is_problem, load_problem, save_problem};
+pub use problem_file::{is_problem, load_problem, open_problem, save_problem};
 pub use read::{SampledColumn, Source, columns, format, kinds, line_of_row, read_table};
+pub use stored::scratch;
 pub use table::{line_of, read_coordinates, read_entries, with_line};

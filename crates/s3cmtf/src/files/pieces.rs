@@ -63,6 +63,19 @@ pub(super) fn write<T: Number>(numbers: &[T], out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
+/// The check of `len` bytes of an array that start at `offset`, which are not kept.
+pub(super) fn check_in_file(file: &File, offset: u64, len: usize) -> io::Result<String> {
+    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
+    let hashes = pieces.map_init(Vec::new, |bytes: &mut Vec<u8>, number| {
+        let first = number * PIECE;
+        bytes.resize(PIECE.min(len - first), 0);
+        read_at(file, bytes, offset + first as u64)?;
+        Ok(xxh3_64(bytes))
+    });
+    let hashes: io::Result<Vec<u64>> = hashes.collect();
+    hashes.map(together)
+}
+
 /// Reads an array of `len` numbers that starts at `offset`, and its check. The file must have them: room is made first.
 pub(super) fn read<T: Number>(file: &File, offset: u64, len: usize) -> io::Result<(Vec<T>, String)> {
     let mut numbers = vec![T::default(); len];
@@ -106,6 +119,7 @@ mod tests {
             write(&numbers, &mut file).unwrap();
             let (back, found) = read::<u32>(&file, 3, len).unwrap();
             assert_eq!((back, found), (numbers.clone(), check(&numbers)));
+            assert_eq!(check_in_file(&file, 3, 4 * len).unwrap(), check(&numbers));
             assert!(read::<u32>(&file, 4, len + 1).is_err(), "there are not that many");
         }
         assert_ne!(check(&[1.0f32, 2.0]), check(&[2.0f32, 1.0]));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,8 +12,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::atomic::write_atomically;
 use super::model_file::{ModeHeader, NamingHeader};
 use super::pieces::{self, Number};
+use super::stored::StoredEntries;
 use crate::table::Labels;
-use crate::{Coupled, Entries, Error, Kind, Mode, Naming, Problem};
+use crate::{Coupled, Entries, Error, Kind, Mode, Naming, Problem, StoredProblem};
 
 /// The version of the format.
 const FORMAT: u64 = 1;
@@ -228,30 +230,65 @@ pub fn load_problem(path: &Path) -> Result<Problem, Error> {
 }
 
 fn build(file: &File) -> Result<Problem, String> {
-    let length = file.metadata().map_err(|error| error.to_string())?.len();
-    let (header, arrays, start) = read_header(file, length)?;
-    let mut arrays = Arrays { file, start, arrays, checks: header.checks };
-    let (mut modes, mut indices, mut unlisted) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, mode) in header.modes.into_iter().enumerate() {
-        indices.push(arrays.take::<u32>(&format!("entry.{number}"), "U32")?);
-        let (mode, is_listed) = arrays.mode(mode, "", number)?;
-        unlisted.extend((!is_listed).then_some(number));
-        modes.push(mode);
+    let Parts { name, modes, coupled, value, mut arrays } = Parts::read(file)?;
+    let indices: Result<Vec<Vec<u32>>, String> =
+        (0..modes.len()).map(|mode| arrays.take(&format!("entry.{mode}"), "U32")).collect();
+    let entries = Entries::from_rows(name, indices?, arrays.take("value", "F32")?);
+    Problem::restore(modes, entries, coupled, value).map_err(|error| error.to_string())
+}
+
+/// Opens a problem that [`save_problem`] wrote without taking its entries into memory, which are read when they are needed.
+/// That the file is whole is seen now; it must not change as long as the problem is used.
+///
+/// # Errors
+/// As [`load_problem`].
+pub fn open_problem(path: &Path) -> Result<StoredProblem, Error> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let wrong = |what| Error::file(path, what);
+    let Parts { modes, coupled, value, arrays, .. } = Parts::read(&file).map_err(wrong)?;
+    let entries = StoredEntries::new(&arrays, modes.len(), path).map_err(wrong)?;
+    // Errors of reading name the file, those of what was read do not.
+    StoredProblem::new(modes, Arc::new(entries), coupled, value).map_err(|error| match error {
+        error @ (Error::Io { .. } | Error::File { .. }) => error,
+        error => wrong(error.to_string()),
+    })
+}
+
+/// All of a problem but its entries, whose arrays have not been used yet.
+struct Parts<'a> {
+    name: String,
+    modes: Vec<Mode>,
+    coupled: Vec<Coupled>,
+    value: Option<String>,
+    arrays: Arrays<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn read(file: &'a File) -> Result<Self, String> {
+        let length = file.metadata().map_err(|error| error.to_string())?.len();
+        let (header, arrays, start) = read_header(file, length)?;
+        let mut arrays = Arrays { file, start, arrays, checks: header.checks };
+        let (mut modes, mut unlisted) = (Vec::new(), Vec::new());
+        for (number, mode) in header.modes.into_iter().enumerate() {
+            let (mode, is_listed) = arrays.mode(mode, "", number)?;
+            unlisted.extend((!is_listed).then_some(number));
+            modes.push(mode);
+        }
+        let mut coupled = Vec::new();
+        for (number, matrix) in header.coupled.into_iter().enumerate() {
+            coupled.push(arrays.coupled(number, matrix)?);
+        }
+        let ours =
+            |name: &str| name == "value" || (0..modes.len()).any(|mode| name == format!("entry.{mode}"));
+        if let Some(name) = arrays.arrays.keys().find(|name| !ours(name)) {
+            return Err(format!("has an array \"{name}\" that does not belong to its problem"));
+        }
+        let entries = arrays.find("value", "F32")?.1 / 4;
+        for mode in unlisted {
+            check_rows(&modes[mode], listed(mode, entries, &coupled))?;
+        }
+        Ok(Parts { name: header.name, modes, coupled, value: header.value, arrays })
     }
-    let values = arrays.take::<f32>("value", "F32")?;
-    let entries = Entries::from_rows(header.name, indices, values);
-    let mut coupled = Vec::new();
-    for (number, matrix) in header.coupled.into_iter().enumerate() {
-        coupled.push(arrays.coupled(number, matrix)?);
-    }
-    if let Some(name) = arrays.arrays.keys().next() {
-        return Err(format!("has an array \"{name}\" that does not belong to its problem"));
-    }
-    for mode in unlisted {
-        let most = listed(mode, entries.len(), &coupled);
-        check_rows(&modes[mode], most)?;
-    }
-    Problem::restore(modes, entries, coupled, header.value).map_err(|error| error.to_string())
 }
 
 /// Refuses a mode whose size nothing in the file bears out: its factor would take memory that no data asks for.
@@ -333,27 +370,39 @@ fn check_places(arrays: &BTreeMap<String, Info>, room: u64) -> Result<(), String
 }
 
 /// The arrays that have not been used yet.
-struct Arrays<'a> {
-    file: &'a File,
+pub(super) struct Arrays<'a> {
+    pub(super) file: &'a File,
     start: u64,
     arrays: BTreeMap<String, Info>,
     checks: BTreeMap<String, String>,
 }
 
 impl Arrays<'_> {
-    fn take<T: Number>(&mut self, name: &str, dtype: &str) -> Result<Vec<T>, String> {
-        let info = self.arrays.remove(name).ok_or_else(|| format!("has no array \"{name}\""))?;
+    /// Where an array starts in the file, and how many bytes it has.
+    pub(super) fn find(&self, name: &str, dtype: &str) -> Result<(u64, usize), String> {
+        let info = self.arrays.get(name).ok_or_else(|| format!("has no array \"{name}\""))?;
         if info.dtype != dtype {
             return Err(format!("array \"{name}\" should be {dtype}, but is {}", info.dtype));
         }
         let [start, end] = info.data_offsets;
-        let len =
-            usize::try_from(end - start).map_err(|_| format!("array \"{name}\" is too long"))? / T::BYTES;
-        let (numbers, check) = pieces::read(self.file, self.start + start, len)
-            .map_err(|error| format!("array \"{name}\" cannot be read: {error}"))?;
-        if self.checks.get(name) != Some(&check) {
+        let bytes = usize::try_from(end - start).map_err(|_| format!("array \"{name}\" is too long"))?;
+        Ok((self.start + start, bytes))
+    }
+
+    /// Compares an array's check with that of the header.
+    pub(super) fn compare(&self, name: &str, check: &str) -> Result<(), String> {
+        if self.checks.get(name).is_none_or(|known| known != check) {
             return Err(format!("is damaged: array \"{name}\" is not what was written"));
         }
+        Ok(())
+    }
+
+    fn take<T: Number>(&mut self, name: &str, dtype: &str) -> Result<Vec<T>, String> {
+        let (start, bytes) = self.find(name, dtype)?;
+        let (numbers, check) = pieces::read(self.file, start, bytes / T::BYTES)
+            .map_err(|error| format!("array \"{name}\" cannot be read: {error}"))?;
+        self.compare(name, &check)?;
+        self.arrays.remove(name);
         Ok(numbers)
     }
 

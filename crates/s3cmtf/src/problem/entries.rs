@@ -105,6 +105,14 @@ impl Entries {
         self.values.iter().fold([first, first], |[low, high], &value| [low.min(value), high.max(value)])
     }
 
+    /// The same entries; unknown rows become the given one of their mode.
+    pub(crate) fn known_or(mut self, rows: &[usize]) -> Entries {
+        for (array, &other) in self.indices.iter_mut().zip(rows) {
+            array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = other as u32);
+        }
+        self
+    }
+
     /// The entries at the given places, in that order.
     pub(crate) fn select(&self, places: &[u32]) -> Entries {
         let pick = |array: &[u32]| places.iter().map(|&place| array[place as usize]).collect();

@@ -3,18 +3,37 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::{Entries, Kind, Mode, Problem};
+use super::{Kind, Mode, Observed, Problem};
+use crate::Error;
 
 impl Problem {
     /// 16 hexadecimal digits that are the same for the same problem, whatever the order of its entries was.
     pub fn fingerprint(&self) -> String {
+        let lists: Vec<&[u32]> = (0..self.order()).map(|mode| self.entries.indices(mode)).collect();
+        let modes: Vec<&Mode> = self.modes.iter().collect();
+        self.fingerprint_of(self.entries.len(), sum(&modes, &lists, self.entries.values()))
+    }
+
+    /// That of the problem with other entries.
+    pub(crate) fn fingerprint_with(&self, entries: &Observed) -> Result<String, Error> {
+        let modes: Vec<&Mode> = self.modes.iter().collect();
+        let mut total = 0u64;
+        entries.each(&mut |lists, values| {
+            total = total.wrapping_add(sum(&modes, lists, values));
+            Ok(())
+        })?;
+        Ok(self.fingerprint_of(entries.len(), total))
+    }
+
+    /// That of the problem with so many entries, whose hashes have this sum.
+    fn fingerprint_of(&self, entries: usize, sum_of_entries: u64) -> String {
         let mut hash = Xxh3::new();
         for mode in self.modes() {
             add_text(&mut hash, mode.name());
             hash.update(&mode.size().to_le_bytes());
         }
-        let modes: Vec<&Mode> = self.modes().iter().collect();
-        add_entries(&mut hash, &modes, self.entries());
+        hash.update(&(entries as u64).to_le_bytes());
+        hash.update(&sum_of_entries.to_le_bytes());
         for matrix in self.coupled() {
             add_text(&mut hash, matrix.name());
             hash.update(&(matrix.mode() as u64).to_le_bytes());
@@ -23,7 +42,10 @@ impl Problem {
             hash.update(&matrix.weight().map_or(u32::MAX, f32::to_bits).to_le_bytes());
             let rows = &self.modes()[matrix.mode()];
             let columns = if matrix.kind() == Kind::Graph { rows } else { matrix.columns() };
-            add_entries(&mut hash, &[rows, columns], matrix.entries());
+            let entries = matrix.entries();
+            let lists = [entries.indices(0), entries.indices(1)];
+            hash.update(&(entries.len() as u64).to_le_bytes());
+            hash.update(&sum(&[rows, columns], &lists, entries.values()).to_le_bytes());
         }
         format!("{:016x}", hash.digest())
     }
@@ -36,27 +58,22 @@ fn add_text(hash: &mut Xxh3, text: &str) {
 }
 
 /// The sum of the entries' hashes, since a sum does not depend on the order.
-fn add_entries(hash: &mut Xxh3, modes: &[&Mode], entries: &Entries) {
-    let sum = (0..entries.len())
-        .into_par_iter()
-        .map_init(Vec::new, |bytes, place| {
-            bytes.clear();
-            for (number, mode) in modes.iter().enumerate() {
-                let id = mode.id(entries.indices(number)[place] as usize);
-                bytes.extend_from_slice(&id.to_le_bytes());
-            }
-            bytes.extend_from_slice(&entries.values()[place].to_bits().to_le_bytes());
-            xxh3_64(bytes)
-        })
-        .reduce(|| 0, u64::wrapping_add);
-    hash.update(&(entries.len() as u64).to_le_bytes());
-    hash.update(&sum.to_le_bytes());
+fn sum(modes: &[&Mode], lists: &[&[u32]], values: &[f32]) -> u64 {
+    let hashes = (0..values.len()).into_par_iter().map_init(Vec::new, |bytes, place| {
+        bytes.clear();
+        for (mode, list) in modes.iter().zip(lists) {
+            bytes.extend_from_slice(&mode.id(list[place] as usize).to_le_bytes());
+        }
+        bytes.extend_from_slice(&values[place].to_bits().to_le_bytes());
+        xxh3_64(bytes)
+    });
+    hashes.reduce(|| 0, u64::wrapping_add)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Coupled;
+    use crate::{Coupled, Entries};
 
     fn entries(cells: &[(u32, u32, f32)]) -> Entries {
         let column = |pick: fn(&(u32, u32, f32)) -> u32| cells.iter().map(pick).collect();

@@ -5,12 +5,12 @@
 use std::hash::Hash;
 
 use hashbrown::HashMap;
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use serde::{Deserialize, Serialize};
 
+use super::observed::Observed;
 use super::{Entries, Problem};
 use crate::Error;
 
@@ -54,6 +54,42 @@ impl HoldOut {
     }
 }
 
+impl HoldOut {
+    /// Says of each entry whether it is held out.
+    pub(super) fn choose(self, entries: &Observed, seed: u64) -> Result<Bits, Error> {
+        let mut held = Bits::default();
+        match self {
+            HoldOut::Random(share) => {
+                let mut random = Random::new(entries.len(), share, seed)?;
+                (0..entries.len()).for_each(|_| held.push(random.next()));
+            }
+            HoldOut::Leave { mode, count } => {
+                let mut leave = Leave::new(count, seed);
+                each_row(entries, mode, &mut |row| leave.count(row))?;
+                each_row(entries, mode, &mut |row| held.push(leave.next(row)))?;
+            }
+            HoldOut::Last { mode, share } => {
+                let mut counts: Vec<usize> = Vec::new();
+                each_row(entries, mode, &mut |row| {
+                    counts.resize(counts.len().max(row as usize + 1), 0);
+                    counts[row as usize] += 1;
+                })?;
+                let times = counts.into_iter().zip(0u32..).filter(|(count, _)| *count > 0);
+                let border = border(times.map(|(count, row)| (row, count)), entries.len(), share)?;
+                each_row(entries, mode, &mut |row| held.push(row >= border))?;
+            }
+        }
+        Ok(held)
+    }
+}
+
+fn each_row(entries: &Observed, mode: usize, visit: &mut dyn FnMut(u32)) -> Result<(), Error> {
+    entries.each(&mut |lists, _| {
+        lists[mode].iter().for_each(|&row| visit(row));
+        Ok(())
+    })
+}
+
 impl Problem {
     /// Moves entries out of the problem; both parts keep at least one entry. The entries that come back are on the
     /// problem's rows.
@@ -62,20 +98,8 @@ impl Problem {
     /// If that cannot be done, see [`HoldOut::check`], or one of the parts would have no entry.
     pub fn hold_out_by(mut self, how: HoldOut, seed: u64) -> Result<(Problem, Entries), Error> {
         how.check(self.order())?;
-        let held = match how {
-            HoldOut::Random(share) => random(self.entries.len(), share, seed)?,
-            HoldOut::Leave { mode, count } => leave(self.entries.indices(mode), count, seed),
-            HoldOut::Last { mode, share } => last(self.entries.indices(mode), share)?,
-        };
-        let (held, kept): (Vec<u32>, Vec<u32>) =
-            (0..self.entries.len() as u32).partition(|&place| held[place as usize]);
-        if held.is_empty() {
-            let what = "every id has a single entry, so none can be held out";
-            return Err(Error::Problem(what.into()));
-        }
-        let held = self.entries.select(&held);
-        self.entries = self.entries.select(&kept);
-        Ok((self, held))
+        let (kept, held) = Observed::Here(self.take_entries()).split(how, seed)?;
+        Ok((self.with_entries(kept.into_entries()?), held.into_entries()?))
     }
 }
 
@@ -91,38 +115,15 @@ fn check_share(share: f64) -> Result<(), Error> {
 /// # Errors
 /// If the share is not strictly between 0 and 1, or there are fewer than two entries.
 pub fn random(entries: usize, share: f64, seed: u64) -> Result<Vec<bool>, Error> {
-    check_share(share)?;
-    if entries < 2 {
-        let what = "one entry cannot be split into a training and a held-out part";
-        return Err(Error::Problem(what.into()));
-    }
-    let count = ((entries as f64 * share).round() as usize).clamp(1, entries - 1);
-    let mut places: Vec<usize> = (0..entries).collect();
-    // A stream of its own, so that the start of the factors does not depend on whether there is a holdout.
-    places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x686f_6c64_6f75_7421));
-    let mut held = vec![false; entries];
-    places[..count].iter().for_each(|&place| held[place] = true);
-    Ok(held)
+    let mut random = Random::new(entries, share, seed)?;
+    Ok((0..entries).map(|_| random.next()).collect())
 }
 
 /// For each distinct id, `count` of its entries at random; an id with fewer than one more keeps one of them.
 pub fn leave<T: Copy + Eq + Hash>(ids: &[T], count: usize, seed: u64) -> Vec<bool> {
-    let mut left: HashMap<T, usize> = HashMap::new();
-    for id in ids {
-        *left.entry(*id).or_insert(0) += 1;
-    }
-    left.values_mut().for_each(|entries| *entries = count.min(*entries - 1));
-    // The first entries of an id in a random order of all are random ones of it.
-    let mut places: Vec<usize> = (0..ids.len()).collect();
-    places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6c65_6176_6520_6b21));
-    let mut held = vec![false; ids.len()];
-    for place in places {
-        if let Some(more) = left.get_mut(&ids[place]).filter(|more| **more > 0) {
-            *more -= 1;
-            held[place] = true;
-        }
-    }
-    held
+    let mut leave = Leave::new(count, seed);
+    ids.iter().for_each(|&id| leave.count(id));
+    ids.iter().map(|&id| leave.next(id)).collect()
 }
 
 /// The latest entries, about this share of all: entries of one time stay together, and the time at the border goes to
@@ -131,18 +132,111 @@ pub fn leave<T: Copy + Eq + Hash>(ids: &[T], count: usize, seed: u64) -> Vec<boo
 /// # Errors
 /// If the share is not strictly between 0 and 1, or all entries have the same time.
 pub fn last<T: Copy + Ord>(times: &[T], share: f64) -> Result<Vec<bool>, Error> {
-    check_share(share)?;
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
-    let wanted = times.len() as f64 * share;
-    // Where a later time starts, the entries from there on can be held out.
-    let starts = (1..sorted.len()).filter(|&place| sorted[place - 1] < sorted[place]);
-    let distance = |place: &usize| ((sorted.len() - place) as f64 - wanted).abs();
-    let Some(border) = starts.min_by(|a, b| distance(a).total_cmp(&distance(b))) else {
-        let what = "all entries have the same time, so the latest of them cannot be held out";
-        return Err(Error::Problem(what.into()));
-    };
-    Ok(times.iter().map(|time| *time >= sorted[border]).collect())
+    let counts = sorted.chunk_by(|a, b| a == b).map(|same| (same[0], same.len()));
+    let border = border(counts, times.len(), share)?;
+    Ok(times.iter().map(|&time| time >= border).collect())
+}
+
+/// The first time to be held out, given how many entries each time has, in order.
+fn border<T: Copy>(counts: impl Iterator<Item = (T, usize)>, entries: usize, share: f64) -> Result<T, Error> {
+    check_share(share)?;
+    let wanted = entries as f64 * share;
+    let mut before = 0;
+    let starts = counts.map(|(time, count)| {
+        before += count;
+        (time, ((entries - (before - count)) as f64 - wanted).abs())
+    });
+    // All of them cannot be held out.
+    let nearest = starts.skip(1).min_by(|a, b| a.1.total_cmp(&b.1));
+    let same = || "all entries have the same time, so the latest of them cannot be held out".to_owned();
+    nearest.map(|(time, _)| time).ok_or_else(|| Error::Problem(same()))
+}
+
+/// Chooses some of a known number of entries, one after the other: every choice of so many is equally likely.
+struct Random {
+    left: usize,
+    wanted: usize,
+    generator: Xoshiro256PlusPlus,
+}
+
+impl Random {
+    fn new(entries: usize, share: f64, seed: u64) -> Result<Self, Error> {
+        check_share(share)?;
+        if entries < 2 {
+            let what = "one entry cannot be split into a training and a held-out part";
+            return Err(Error::Problem(what.into()));
+        }
+        let wanted = ((entries as f64 * share).round() as usize).clamp(1, entries - 1);
+        // A stream of its own, so that the start of the factors does not depend on whether there is a holdout.
+        let generator = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x686f_6c64_6f75_7421);
+        Ok(Random { left: entries, wanted, generator })
+    }
+
+    fn next(&mut self) -> bool {
+        let chosen = self.generator.random_range(0..self.left) < self.wanted;
+        self.left -= 1;
+        self.wanted -= usize::from(chosen);
+        chosen
+    }
+}
+
+/// The same within the entries of each id.
+struct Leave<T> {
+    /// For each id how many entries are left, and how many of them are wanted.
+    ids: HashMap<T, (usize, usize)>,
+    most: usize,
+    generator: Xoshiro256PlusPlus,
+}
+
+impl<T: Copy + Eq + Hash> Leave<T> {
+    fn new(most: usize, seed: u64) -> Self {
+        let generator = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6c65_6176_6520_6b21);
+        Leave { ids: HashMap::new(), most, generator }
+    }
+
+    /// Gets to know an entry of an id; all are known before the first is chosen.
+    fn count(&mut self, id: T) {
+        let (left, wanted) = self.ids.entry(id).or_insert((0, 0));
+        *left += 1;
+        *wanted = self.most.min(*left - 1);
+    }
+
+    fn next(&mut self, id: T) -> bool {
+        let Some((left, wanted)) = self.ids.get_mut(&id).filter(|(left, _)| *left > 0) else { return false };
+        let chosen = *wanted > 0 && self.generator.random_range(0..*left) < *wanted;
+        *left -= 1;
+        *wanted -= usize::from(chosen);
+        chosen
+    }
+}
+
+/// A bit for each entry.
+#[derive(Default)]
+pub(super) struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    fn push(&mut self, bit: bool) {
+        let (word, place) = (self.len / 64, self.len % 64);
+        if place == 0 {
+            self.words.push(0);
+        }
+        self.words[word] |= u64::from(bit) << place;
+        self.len += 1;
+    }
+
+    pub(super) fn get(&self, place: usize) -> bool {
+        self.words[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// How many are set.
+    pub(super) fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@ mod entries;
 mod fingerprint;
 pub mod holdout;
 mod mode;
+mod observed;
 mod restore;
 mod rows;
 mod split;
+mod stored;
 
 pub use coupled::{Coupled, Kind};
 pub use duplicates::Duplicates;
@@ -17,6 +19,9 @@ pub use entries::Entries;
 pub(crate) use entries::UNKNOWN;
 pub use holdout::HoldOut;
 pub use mode::{Mode, Naming};
+pub(crate) use observed::Observed;
+pub use observed::{Blocks, Visit};
+pub use stored::StoredProblem;
 
 use rayon::prelude::*;
 

@@ -19,15 +19,28 @@ impl Problem {
         coupled: Vec<Coupled>,
         value: Option<String>,
     ) -> Result<Problem, Error> {
+        check_entries("the tensor", &entries, &modes.iter().collect::<Vec<_>>())?;
+        Ok(Problem::restore_frame(modes, entries.len(), coupled, value)?.with_entries(entries))
+    }
+
+    /// The same without its entries, of which there are so many, and which are checked elsewhere.
+    pub(super) fn restore_frame(
+        modes: Vec<Mode>,
+        entries: usize,
+        coupled: Vec<Coupled>,
+        value: Option<String>,
+    ) -> Result<Problem, Error> {
         let wrong = |what: String| Err(Error::Problem(what));
         if modes.len() < 2 {
             return wrong(format!("a tensor has 2 or more modes, but this has {}", modes.len()));
         }
-        if entries.is_empty() {
+        if entries == 0 {
             return wrong("there is no entry to learn from".into());
         }
+        if entries >= u32::MAX as usize {
+            return wrong("the tensor: more than 2^32 - 2 entries".into());
+        }
         checked_names(Some(modes.iter().map(|mode| mode.name().to_owned()).collect()), modes.len())?;
-        check_entries("the tensor", &entries, &modes.iter().collect::<Vec<_>>())?;
         for matrix in &coupled {
             let Some(rows) = modes.get(matrix.mode) else {
                 let what = format!("coupled to mode {}, of {}", matrix.mode + 1, modes.len());
@@ -53,7 +66,7 @@ impl Problem {
                 return wrong(format!("{}: {what}", matrix.name));
             }
         }
-        Ok(Problem { modes, entries, coupled, value, notes: Vec::new() })
+        Ok(Problem { modes, entries: Entries::default(), coupled, value, notes: Vec::new() })
     }
 }
 
@@ -72,17 +85,29 @@ impl Coupled {
 }
 
 fn check_entries(name: &str, entries: &Entries, modes: &[&Mode]) -> Result<(), Error> {
-    let wrong = |what: String| Err(Error::Problem(format!("{name}: {what}")));
     if entries.order() != modes.len() {
-        return wrong(format!("{} indices per entry, but there are {} modes", entries.order(), modes.len()));
+        let what = format!("{} indices per entry, but there are {} modes", entries.order(), modes.len());
+        return Err(Error::Problem(format!("{name}: {what}")));
     }
     if entries.len() >= u32::MAX as usize {
-        return wrong("more than 2^32 - 2 entries".into());
+        return Err(Error::Problem(format!("{name}: more than 2^32 - 2 entries")));
     }
-    for (number, mode) in modes.iter().enumerate() {
-        let (indices, rows) = (entries.indices(number), mode.rows());
-        if indices.len() != entries.len() {
-            return wrong(format!("{} indices, but {} values", indices.len(), entries.len()));
+    let lists: Vec<&[u32]> = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
+    check_block(name, &lists, entries.values(), modes)
+}
+
+/// Whether some entries lie on rows of the modes and have values.
+pub(super) fn check_block(
+    name: &str,
+    lists: &[&[u32]],
+    values: &[f32],
+    modes: &[&Mode],
+) -> Result<(), Error> {
+    let wrong = |what: String| Err(Error::Problem(format!("{name}: {what}")));
+    for (&indices, mode) in lists.iter().zip(modes) {
+        let rows = mode.rows();
+        if indices.len() != values.len() {
+            return wrong(format!("{} indices, but {} values", indices.len(), values.len()));
         }
         if let Some(&row) = indices.par_iter().max()
             && row as usize >= rows
@@ -90,7 +115,7 @@ fn check_entries(name: &str, entries: &Entries, modes: &[&Mode]) -> Result<(), E
             return wrong(format!("row {row} of {}, which has {rows} rows", mode.name()));
         }
     }
-    if !entries.values().par_iter().all(|value| value.is_finite()) {
+    if !values.par_iter().all(|value| value.is_finite()) {
         return wrong("a value is not finite".into());
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::fits::Fitted;
 use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::params::Params;
-use crate::problem::{HoldOut, Problem};
+use crate::problem::HoldOut;
 
 /// The state of a run between two epochs.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,13 +124,12 @@ impl<'a> Keeper<'a> {
         resume: Option<Checkpoint>,
         params: &Params,
         holdout: Option<HoldOut>,
-        problem: &Problem,
+        fingerprint: &str,
     ) -> Result<Self, Error> {
-        let used = checkpoints.is_some() || resume.is_some();
         let about = About {
             params: params.clone(),
             holdout,
-            fingerprint: if used { problem.fingerprint() } else { String::new() },
+            fingerprint: fingerprint.to_owned(),
             history: Vec::new(),
             seconds: 0.0,
             first: None,

@@ -3,20 +3,21 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::checkpoint::{First, Keeper};
+use super::room::Room;
 use super::run::{DataRecord, Epoch, Stop};
 use super::{bayes, sgd};
 use crate::Error;
 use crate::model::Model;
 use crate::params::{Algorithm, Params};
-use crate::problem::{Entries, HoldOut, Problem};
+use crate::problem::{HoldOut, Observed, Problem};
 
 /// Entries, by the problem's rows, to evaluate models on.
 #[derive(Default)]
 pub(super) struct Sets {
     /// Those that are told of.
-    pub(super) reported: Option<Entries>,
+    pub(super) reported: Option<Observed>,
     /// Those that patience watches, if others.
-    pub(super) watched: Option<Entries>,
+    pub(super) watched: Option<Observed>,
 }
 
 /// What an algorithm comes to.
@@ -43,32 +44,50 @@ impl Fitted {
     }
 }
 
+/// What is fitted, and how.
+pub(super) struct Task<'a> {
+    /// The problem without its entries.
+    pub(super) problem: &'a Problem,
+    pub(super) entries: Observed,
+    pub(super) params: &'a Params,
+    pub(super) sets: Sets,
+}
+
 /// What all fits of a run share.
 pub(super) struct Fits<'a, 'k> {
     pub(super) params: &'a Params,
     pub(super) warm: Option<&'a Model>,
+    /// Where entries that are not in memory have room.
+    pub(super) room: Option<&'a Room>,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) observe: &'a mut dyn FnMut(&Epoch),
     pub(super) keeper: Keeper<'k>,
 }
 
 impl Fits<'_, '_> {
-    /// Fits all entries.
-    pub(super) fn all(&mut self, problem: Problem, test: Option<Entries>) -> Result<Fitted, Error> {
-        let params = self.params.clone();
-        self.one(problem, &params, Sets { reported: test, watched: None })
+    /// Fits all entries of a problem, which has none itself.
+    pub(super) fn all(
+        &mut self,
+        problem: &Problem,
+        entries: Observed,
+        test: Option<Observed>,
+    ) -> Result<Fitted, Error> {
+        let params = self.params;
+        self.one(Task { problem, entries, params, sets: Sets { reported: test, watched: None } })
     }
 
     /// Fits what is left when some entries are held out, and with patience all of them then; tells `data` what was fitted.
     pub(super) fn held_out(
         &mut self,
-        problem: Problem,
+        problem: &Problem,
+        entries: Observed,
         how: HoldOut,
-        test: Option<Entries>,
+        test: Option<Observed>,
         data: &mut DataRecord,
     ) -> Result<Fitted, Error> {
-        let whole = self.params.patience.map(|_| problem.clone());
-        let (rest, held) = problem.hold_out_by(how, self.params.seed)?;
+        let params = self.params;
+        let whole = params.patience.map(|_| entries.clone());
+        let (rest, held) = entries.split(how, params.seed)?;
         if test.is_none() {
             data.test_entries = held.len();
         }
@@ -76,17 +95,16 @@ impl Fits<'_, '_> {
             None => Sets { reported: Some(held), watched: None },
             test => Sets { reported: test, watched: Some(held) },
         };
-        let params = self.params.clone();
         let Some(whole) = whole else {
-            data.entries = rest.entries().len();
-            data.mean = rest.entries().mean();
-            data.fingerprint = rest.fingerprint();
-            return self.one(rest, &params, sets);
+            data.entries = rest.len();
+            data.mean = rest.mean()?;
+            data.fingerprint = problem.fingerprint_with(&rest)?;
+            return self.one(Task { problem, entries: rest, params, sets });
         };
         let first = match self.keeper.resumed_first() {
             Some(first) => first,
             None => {
-                let first = self.one(rest, &params, sets)?;
+                let first = self.one(Task { problem, entries: rest, params, sets })?;
                 if self.interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
                     return Ok(first);
                 }
@@ -94,17 +112,17 @@ impl Fits<'_, '_> {
             }
         };
         self.keeper.about.first = Some(first.clone());
-        let params = Params { epochs: first.best_epoch, patience: None, ..params };
-        let mut last = self.one(whole, &params, Sets { reported: test, watched: None })?;
+        let params = &Params { epochs: first.best_epoch, patience: None, ..params.clone() };
+        let sets = Sets { reported: test, watched: None };
+        let mut last = self.one(Task { problem, entries: whole, params, sets })?;
         last.after(&first);
         Ok(last)
     }
 
-    fn one(&mut self, problem: Problem, params: &Params, sets: Sets) -> Result<Fitted, Error> {
-        let Fits { warm, interrupt, observe, keeper, .. } = self;
-        match params.algorithm {
-            Algorithm::Bayes => bayes::fit(problem, params, *warm, sets, interrupt, observe, keeper),
-            Algorithm::Sgd => sgd::fit(problem, params, *warm, sets, interrupt, observe, keeper),
+    fn one(&mut self, task: Task<'_>) -> Result<Fitted, Error> {
+        match task.params.algorithm {
+            Algorithm::Bayes => bayes::fit(task, self),
+            Algorithm::Sgd => sgd::fit(task, self),
         }
     }
 }

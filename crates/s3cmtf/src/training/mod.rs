@@ -5,15 +5,20 @@ mod checkpoint;
 mod fits;
 mod fold_in;
 mod gram;
+mod memory;
+mod room;
 mod run;
 mod sgd;
 mod sparse;
 
 pub use checkpoint::{About, Checkpoint, Numbers};
 pub use fold_in::{FoldIn, Folded};
+pub use memory::Memory;
+pub use room::{Room, Scratch};
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
 pub use sgd::{Gradient, gradient, objective};
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -21,15 +26,18 @@ use self::checkpoint::{Keeper, Save};
 use self::fits::{Fits, Fitted};
 use crate::Error;
 use crate::model::{Model, locate};
+use crate::params::Algorithm;
 use crate::params::Params;
-use crate::problem::{Entries, HoldOut, Problem};
+use crate::problem::{Blocks, Entries, HoldOut, Observed, Problem, StoredProblem};
 
 /// The share of entries that patience watches, unless another is given.
 const HOLDOUT: f64 = 0.1;
 
 /// A run to be: a problem, settings, and what else it may be given.
 pub struct Training<'a> {
+    /// Without its entries, if those are stored.
     problem: Problem,
+    stored: Option<(Arc<dyn Blocks>, Room)>,
     params: Params,
     test: Option<Entries>,
     holdout: Option<HoldOut>,
@@ -44,6 +52,7 @@ impl<'a> Training<'a> {
     pub fn new(problem: Problem, params: Params) -> Self {
         Training {
             problem,
+            stored: None,
             params,
             test: None,
             holdout: None,
@@ -52,6 +61,13 @@ impl<'a> Training<'a> {
             checkpoints: None,
             resume: None,
         }
+    }
+
+    /// A run on a problem whose entries are not in memory; they are put in order in the room that there is, and then read
+    /// in every epoch. What comes out is bitwise what a run on the whole problem would come to.
+    pub fn stored(problem: StoredProblem, params: Params, room: Room) -> Self {
+        let StoredProblem { frame, blocks } = problem;
+        Training { stored: Some((blocks, room)), ..Training::new(frame, params) }
     }
 
     /// Entries, by ids, on which each epoch's model is evaluated; nothing is chosen by them.
@@ -121,6 +137,10 @@ impl<'a> Training<'a> {
 
     fn check(&self) -> Result<(), Error> {
         self.params.check(&self.problem)?;
+        if self.stored.is_some() && self.params.algorithm != Algorithm::Bayes {
+            let expected = "bayes, where entries are not in memory";
+            return Err(Error::param("algorithm", expected, self.params.algorithm.name()));
+        }
         if let Some(model) = &self.warm_start {
             let order = self.problem.order();
             if model.modes().len() != order {
@@ -148,7 +168,21 @@ impl<'a> Training<'a> {
     }
 
     fn run_here(self, threads: usize, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
-        let Training { problem, params, test, holdout, warm_start, interrupt, checkpoints, resume } = self;
+        let Training {
+            mut problem,
+            stored,
+            params,
+            test,
+            holdout,
+            warm_start,
+            interrupt,
+            checkpoints,
+            resume,
+        } = self;
+        let (entries, room) = match stored {
+            Some((blocks, room)) => (Observed::there(blocks), Some(room)),
+            None => (Observed::Here(problem.take_entries()), None),
+        };
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
         let test = test.map(|entries| locate(problem.modes(), &entries)).transpose()?;
@@ -156,19 +190,22 @@ impl<'a> Training<'a> {
             return Err(Error::Problem("the test set has no entry".into()));
         }
         let holdout = holdout.or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
-        let keeper = Keeper::new(checkpoints, resume, &params, holdout, &problem)?;
+        let fingerprint = problem.fingerprint_with(&entries)?;
+        let keeper = Keeper::new(checkpoints, resume, &params, holdout, &fingerprint)?;
         let mut data = DataRecord {
-            entries: problem.entries().len(),
+            entries: entries.len(),
             test_entries: test.as_ref().map_or(0, Entries::len),
-            mean: problem.entries().mean(),
-            fingerprint: problem.fingerprint(),
+            mean: entries.mean()?,
+            fingerprint,
             later_entries: 0,
         };
         let warm = warm_start.as_ref();
-        let mut fits = Fits { params: &params, warm, interrupt, observe: &mut observe, keeper };
+        let test = test.map(Observed::Here);
+        let room = room.as_ref();
+        let mut fits = Fits { params: &params, warm, room, interrupt, observe: &mut observe, keeper };
         let fitted = match holdout {
-            None => fits.all(problem, test)?,
-            Some(how) => fits.held_out(problem, how, test, &mut data)?,
+            None => fits.all(&problem, entries, test)?,
+            Some(how) => fits.held_out(&problem, entries, how, test, &mut data)?,
         };
         let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, seconds, halvings } =
             fitted;

@@ -12,16 +12,13 @@ use s3cmtf_kernels::CHUNK;
 use super::layout::Layout;
 use super::noise::Noise;
 use super::random::{Generator, gamma, generator, mix, normal};
-use super::view::View;
+use super::view::{Run, View};
 use crate::Error;
 use crate::params::Part;
 use crate::training::checkpoint::Numbers;
 
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
-/// At most so many gradients of the core are summed separately, by at least so many entries each.
-const STRIPS: usize = 64;
-const STRIP: usize = 1 << 13;
 /// The sets of eight modes.
 const SETS: usize = 256;
 /// The variance of what each set adds to predictions, at first; the data have a variance of 1.
@@ -36,7 +33,7 @@ pub(super) struct Pass<'a> {
 
 /// Some entries of a run.
 struct Chunk<'a> {
-    run: usize,
+    run: Run<'a>,
     first: usize,
     partners: &'a [u32],
     values: &'a [f32],
@@ -50,27 +47,29 @@ impl Pass<'_> {
     }
 
     /// The sum of squared errors of a core's predictions.
-    pub(super) fn squared_error(&self, core: &[f32]) -> f64 {
+    pub(super) fn squared_error(&self, core: &[f32]) -> Result<f64, Error> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
             let errors = predictions.iter().zip(chunk.values).map(|(prediction, value)| prediction - value);
             errors.map(|error| f64::from(error) * f64::from(error)).sum()
-        });
-        sum
+        })?;
+        Ok(sum)
     }
 
     /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
     #[cfg(test)]
     pub(super) fn errors_and_gradient(&self, core: &[f32]) -> (f64, Vec<f32>) {
         let layout = self.layout();
-        let (sum, gradient) = self.go(&layout.pack(core), true, &|chunk, predictions| {
-            let both = predictions.iter_mut().zip(chunk.values);
-            both.map(|(slot, value)| {
-                *slot = value - *slot;
-                f64::from(*slot).powi(2)
+        let (sum, gradient) = self
+            .go(&layout.pack(core), true, &|chunk, predictions| {
+                let both = predictions.iter_mut().zip(chunk.values);
+                both.map(|(slot, value)| {
+                    *slot = value - *slot;
+                    f64::from(*slot).powi(2)
+                })
+                .sum()
             })
-            .sum()
-        });
+            .unwrap();
         (sum, layout.unpack(&gradient))
     }
 
@@ -81,31 +80,18 @@ impl Pass<'_> {
         core: &[f32],
         gradient: bool,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
-    ) -> (f64, Vec<f32>) {
-        let strips = strips(self.view);
-        let results: Vec<(f64, Vec<f32>)> =
-            strips.into_par_iter().map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
-        let mut results = results.into_iter();
+    ) -> Result<(f64, Vec<f32>), Error> {
+        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
+        let results: Result<Vec<(f64, Vec<f32>)>, Error> =
+            strips.map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
+        let mut results = results?.into_iter();
         let mut total = results.next().unwrap_or_default();
         for (sum, strip) in results {
             total.0 += sum;
             total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
         }
-        total
+        Ok(total)
     }
-}
-
-/// Runs in parts of about equal numbers of entries, always the same ones.
-fn strips(view: &View) -> Vec<Range<usize>> {
-    let entries = view.values.len();
-    let count = (entries / STRIP).clamp(1, STRIPS);
-    let bounds = (0..=count).map(|strip| {
-        let first = entries * strip / count;
-        view.starts[..view.runs()].partition_point(|&start| (start as usize) < first)
-    });
-    let mut bounds: Vec<usize> = bounds.collect();
-    bounds[count] = view.runs();
-    bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
 /// The working memory of one strip.
@@ -142,41 +128,66 @@ impl<'a> Strip<'a> {
         mut self,
         runs: Range<usize>,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
-    ) -> (f64, Vec<f32>) {
-        let Pass { view, ranks, factors } = *self.pass;
-        let row_of = |run: usize| {
-            let rank = ranks[view.mode];
-            &factors[view.mode][view.rows[run] as usize * rank..][..rank]
-        };
-        let mut predictions = [0.0f32; CHUNK];
-        let mut total = 0.0;
-        for run in runs.clone() {
-            if run == runs.start || view.rows[run] != view.rows[run - 1] {
-                view.normal.fold(self.core, row_of(run), &mut self.along_row);
-            }
-            view.weigh(factors, ranks, run, &mut self.weights);
-            view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
-            self.run_gradient.fill(0.0);
-            let entries = view.run(run);
-            for first in entries.clone().step_by(CHUNK) {
-                let range = first..(first + CHUNK).min(entries.end);
-                let predictions = &mut predictions[..range.len()];
-                let (partners, values) = (&view.partners[range.clone()], &view.values[range]);
-                view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
-                total += visit(&Chunk { run, first, partners, values }, predictions);
-                if !self.gradient.is_empty() {
-                    view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
+    ) -> Result<(f64, Vec<f32>), Error> {
+        let view = self.pass.view;
+        let (mut total, mut last) = (0.0, None);
+        let mut buffer = Vec::new();
+        let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
+        let pieces =
+            (first..view.pieces.len()).take_while(|&piece| view.pieces[piece].runs().start < runs.end);
+        for piece in pieces {
+            let own = view.pieces[piece].runs();
+            let block = view.block(piece, &mut buffer)?;
+            for run in runs.start.max(own.start)..runs.end.min(own.end) {
+                let run = block.run(run - own.start);
+                if last != Some(run.row) {
+                    self.end_row(last);
+                    view.normal.fold(self.core, self.row(run.row), &mut self.along_row);
+                    last = Some(run.row);
                 }
-            }
-            if !self.gradient.is_empty() {
-                view.normal.unfold(&self.run_gradient, &self.weights, &mut self.row_gradient);
-                if run + 1 == runs.end || view.rows[run] != view.rows[run + 1] {
-                    view.normal.unfold(&self.row_gradient, row_of(run), &mut self.gradient);
-                    self.row_gradient.fill(0.0);
-                }
+                total += self.go_run(run, visit);
             }
         }
-        (total, self.gradient)
+        self.end_row(last);
+        Ok((total, self.gradient))
+    }
+
+    /// The factor's row.
+    fn row(&self, row: u32) -> &'a [f32] {
+        let Pass { view, ranks, factors } = *self.pass;
+        &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
+    }
+
+    fn go_run(&mut self, run: Run<'_>, visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync)) -> f64 {
+        let Pass { view, ranks, factors } = *self.pass;
+        let mut predictions = [0.0f32; CHUNK];
+        let mut total = 0.0;
+        view.weigh(factors, ranks, run.rest, &mut self.weights);
+        view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
+        self.run_gradient.fill(0.0);
+        for first in (0..run.values.len()).step_by(CHUNK) {
+            let range = first..(first + CHUNK).min(run.values.len());
+            let predictions = &mut predictions[..range.len()];
+            let (partners, values) = (&run.partners[range.clone()], &run.values[range]);
+            view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
+            total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
+            if !self.gradient.is_empty() {
+                view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
+            }
+        }
+        if !self.gradient.is_empty() {
+            view.normal.unfold(&self.run_gradient, &self.weights, &mut self.row_gradient);
+        }
+        total
+    }
+
+    /// Adds the gradient along a row, if there was one, to that of the core.
+    fn end_row(&mut self, row: Option<u32>) {
+        if let (Some(row), false) = (row, self.gradient.is_empty()) {
+            let row = self.row(row);
+            self.pass.view.normal.unfold(&self.row_gradient, row, &mut self.gradient);
+            self.row_gradient.fill(0.0);
+        }
     }
 }
 
@@ -245,7 +256,7 @@ impl CoreState {
         all: bool,
         seed: u64,
         epoch: u64,
-    ) -> f64 {
+    ) -> Result<f64, Error> {
         let layout = pass.layout();
         let packed = layout.pack(&self.values);
         let bits = mix(seed ^ mix(epoch));
@@ -255,7 +266,7 @@ impl CoreState {
         // normal numbers here, where thousands of them are summed up, and cost nothing.
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
             let mut signs = mix(bits ^ chunk.first as u64);
-            let base = shares.of_run(chunk.run);
+            let base = shares.of_run(&chunk.run);
             let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
                 let root = base * shares.of_partner(partner);
@@ -267,13 +278,13 @@ impl CoreState {
             }
             sum
         };
-        let (squares, gradient) = pass.go(&packed, all, &weighted);
+        let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
-            self.step(pass, &shares, old_tau, &gradient, seed, epoch);
+            self.step(pass, &shares, old_tau, &gradient, seed, epoch)?;
         }
-        noise.draw_tau(squares, pass.view.values.len(), seed, epoch);
-        squares
+        noise.draw_tau(squares, pass.view.entries, seed, epoch);
+        Ok(squares)
     }
 
     fn step(
@@ -284,7 +295,7 @@ impl CoreState {
         gradient: &[f32],
         seed: u64,
         epoch: u64,
-    ) {
+    ) -> Result<(), Error> {
         let layout = pass.layout();
         let mut generator = generator(seed, [epoch, 4 << 32, 0]);
         let precisions: Vec<f64> =
@@ -306,13 +317,13 @@ impl CoreState {
         for _ in 0..STEPS {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
             let (_, product) = pass.go(&layout.pack(&narrow), true, &|chunk, predictions| {
-                let base = shares.of_run(chunk.run);
+                let base = shares.of_run(&chunk.run);
                 for (slot, &partner) in predictions.iter_mut().zip(chunk.partners) {
                     let root = base * shares.of_partner(partner);
                     *slot *= root * root;
                 }
                 0.0
-            });
+            })?;
             let product: Vec<f64> = layout
                 .unpack(&product)
                 .iter()
@@ -334,6 +345,7 @@ impl CoreState {
         }
         self.values = values.iter().map(|&value| value as f32).collect();
         self.draw_prior(&mut generator);
+        Ok(())
     }
 
     /// Draws the precisions of sets of modes and of concepts.
@@ -399,10 +411,10 @@ struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    fn of_run(&self, run: usize) -> f32 {
-        let own = self.roots[self.view.mode][self.view.rows[run] as usize];
-        let rest = self.view.rest_rows.iter().zip(&self.view.rest);
-        own * rest.map(|(rows, &rest)| self.roots[rest][rows[run] as usize]).product::<f32>()
+    fn of_run(&self, run: &Run<'_>) -> f32 {
+        let own = self.roots[self.view.mode][run.row as usize];
+        let rest = run.rest.iter().zip(&self.view.rest);
+        own * rest.map(|(&row, &rest)| self.roots[rest][row as usize]).product::<f32>()
     }
 
     fn of_partner(&self, partner: u32) -> f32 {

@@ -1,30 +1,22 @@
 //! The loop: epochs of draws.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::Sampler;
 use crate::Error;
-use crate::model::Model;
-use crate::params::Params;
-use crate::problem::Problem;
-use crate::training::checkpoint::{Checkpoint, Keeper};
-use crate::training::fits::{Fitted, Sets};
+use crate::training::checkpoint::Checkpoint;
+use crate::training::fits::{Fits, Fitted, Task};
 use crate::training::run::{Epoch, Stop};
 
 /// Fits a model to a problem.
-pub(in crate::training) fn fit(
-    problem: Problem,
-    params: &Params,
-    warm: Option<&Model>,
-    sets: Sets,
-    interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(&Epoch),
-    keeper: &mut Keeper<'_>,
-) -> Result<Fitted, Error> {
-    let mut sampler = Sampler::new(problem, params, warm)?;
-    let reported = sets.reported.map(|entries| sampler.arrange(entries, params));
-    let watched = sets.watched.map(|entries| sampler.arrange(entries, params));
+pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Fitted, Error> {
+    let Task { problem, entries, params, sets } = task;
+    let Fits { warm, room, interrupt, observe, keeper, .. } = fits;
+    let (room, interrupt) = (*room, *interrupt);
+    let mut sampler = Sampler::new(problem, entries, params, *warm, room)?;
+    let reported = sets.reported.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
+    let watched = sets.watched.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
     let mut history: Vec<Epoch> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     let mut seconds = 0.0;
@@ -38,14 +30,14 @@ pub(in crate::training) fn fit(
     let stop = loop {
         let epoch = history.len() + 1;
         let clock = Instant::now();
-        if !sampler.epoch(interrupt) {
+        if !sampler.epoch(interrupt)? {
             // A part of an epoch is no epoch.
             break Stop::Interrupted;
         }
         let spent = clock.elapsed().as_secs_f64();
         seconds += spent;
         let clock = Instant::now();
-        let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref(), watched.as_ref()]);
+        let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref(), watched.as_ref()])?;
         let evaluation_seconds = clock.elapsed().as_secs_f64();
         history.push(Epoch {
             epoch,
@@ -80,7 +72,7 @@ pub(in crate::training) fn fit(
             numbers
         });
     };
-    let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref()]);
+    let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref()])?;
     Ok(Fitted {
         stop,
         best_epoch: best.map_or(history.len(), |(epoch, _)| epoch),

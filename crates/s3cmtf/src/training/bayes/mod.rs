@@ -4,6 +4,7 @@
 //! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
+mod build;
 pub(super) mod cholesky;
 mod core;
 mod coupled;
@@ -14,6 +15,7 @@ mod mean;
 mod noise;
 mod random;
 mod rows;
+mod sorted;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -31,11 +33,13 @@ use self::mean::{Mean, Naturals};
 use self::noise::Noise;
 use self::random::{gamma, generator, normal};
 use self::rows::Given;
-use self::view::{View, best_partner};
+use self::sorted::{Sample, best_partner};
+use self::view::{Plan, View};
 use crate::Error;
 use crate::model::{Core, CoupledFactor, Factor, Model, Uncertainty, average_row};
 use crate::params::{Params, Part};
-use crate::problem::{Entries, Kind, Problem, UNKNOWN};
+use crate::problem::{Kind, Observed, Problem};
+use crate::training::room::Room;
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
@@ -71,28 +75,42 @@ pub(crate) struct Sampler {
 pub(crate) struct Evaluation(View);
 
 impl Sampler {
-    /// Takes up a problem, whose entries are used up for it.
+    /// Takes up a problem and its entries; those that are not in memory are put in the room that there is.
     ///
     /// # Errors
-    /// If the model to start from has not the form of those that come out here.
-    pub(crate) fn new(mut problem: Problem, params: &Params, warm: Option<&Model>) -> Result<Self, Error> {
+    /// If the model to start from has not the form of those that come out here, or entries cannot be read.
+    pub(crate) fn new(
+        problem: &Problem,
+        entries: Observed,
+        params: &Params,
+        warm: Option<&Model>,
+        room: Option<&Room>,
+    ) -> Result<Self, Error> {
         let order = problem.order();
         let ranks = params.ranks_for(order);
-        let level = params.level();
-        let counts: Vec<Vec<u32>> = (0..order).map(|mode| problem.counts(mode)).collect();
-        let range = problem.entries().range();
-        let (indices, mut values) = problem.take_entries().into_parts();
-        let (mean, spread) = standardize(&mut values);
-        let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
-        let partners: Vec<(usize, f64)> = (0..order).map(|mode| best_partner(&lists, mode)).collect();
-        let views: Vec<View> = partners
-            .par_iter()
-            .enumerate()
-            .map(|(mode, &(partner, _))| {
-                View::new(&lists, &values, mode, partner, counts[mode].len(), &ranks, level)
-            })
-            .collect();
-        let lead = (0..order).min_by_key(|&mode| views[mode].runs()).unwrap_or(0);
+        let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
+        let Facts { counts, range, mean, spread, by_row, sample } = Facts::of(&entries, &rows)?;
+        let view = |mode: usize| {
+            let plan = Plan {
+                mode,
+                partner: best_partner(by_row[mode].lists(), mode),
+                ranks: &ranks,
+                level: params.level(),
+                counts: &counts[mode],
+                mean,
+                spread,
+                sample: sample.lists(),
+            };
+            View::new(&entries, &plan, room)
+        };
+        // One after the other where memory is scarce.
+        let views: Result<Vec<View>, Error> = match room {
+            None => (0..order).into_par_iter().map(view).collect(),
+            Some(_) => (0..order).map(view).collect(),
+        };
+        let views = views?;
+        drop(entries);
+        let lead = (0..order).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
             Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
@@ -114,7 +132,7 @@ impl Sampler {
             noise: Noise::new(counts),
             epoch: 0,
             views,
-            frame: frame(&problem, &ranks, range),
+            frame: frame(problem, &ranks, range),
             ranks,
         };
         if let Some(warm) = warm {
@@ -124,7 +142,10 @@ impl Sampler {
     }
 
     /// One pass over everything; `false` if it was interrupted on the way.
-    pub(crate) fn epoch(&mut self, interrupt: &AtomicBool) -> bool {
+    ///
+    /// # Errors
+    /// If entries cannot be read.
+    pub(crate) fn epoch(&mut self, interrupt: &AtomicBool) -> Result<bool, Error> {
         self.epoch += 1;
         let (seed, epoch) = (self.seed, self.epoch);
         self.rescale();
@@ -146,8 +167,8 @@ impl Sampler {
                 without: &self.without,
                 interrupt,
             }
-            .draw(share.map(|share| (&mut self.average.naturals[mode], share)));
-            let Some(drawn) = drawn else { return false };
+            .draw(share.map(|share| (&mut self.average.naturals[mode], share)))?;
+            let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
             if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
                 self.noise.draw_shares(mode, &drawn.squares, seed, epoch);
@@ -155,7 +176,7 @@ impl Sampler {
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors };
-        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch);
+        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch)?;
         if let Some(share) = share {
             let (tau, spread) = (self.noise.tau, self.spread);
             let matrices = self.matrices.iter().map(|matrix| {
@@ -163,7 +184,7 @@ impl Sampler {
             });
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
-        true
+        Ok(true)
     }
 
     /// Whether draws have begun to count.
@@ -195,30 +216,47 @@ impl Sampler {
 
     /// How many tensor entries and coupled cells an epoch goes through.
     pub(crate) fn entries(&self) -> usize {
-        self.views[0].values.len()
+        self.views[0].entries
     }
 
     /// Arranges entries, given by the problem's rows, for [`Sampler::rmse`].
-    pub(crate) fn arrange(&self, entries: Entries, params: &Params) -> Evaluation {
-        let (mut indices, mut values) = entries.into_parts();
-        values.iter_mut().for_each(|value| *value = self.standard(*value));
-        for ((array, factor), &rank) in indices.iter_mut().zip(&self.factors).zip(&self.ranks) {
-            let average = (factor.len() / rank) as u32;
-            array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = average);
-        }
-        let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(crate) fn arrange(
+        &self,
+        entries: Observed,
+        params: &Params,
+        room: Option<&Room>,
+    ) -> Result<Evaluation, Error> {
+        let rows: Vec<usize> =
+            self.factors.iter().zip(&self.ranks).map(|(factor, rank)| factor.len() / rank).collect();
+        // Those that are not in memory come of the problem itself and have no unknown id.
+        let entries = match entries {
+            Observed::Here(entries) => Observed::Here(entries.known_or(&rows)),
+            there => there,
+        };
+        let with_average: Vec<usize> = rows.iter().map(|rows| rows + 1).collect();
+        let Facts { counts, sample, .. } = Facts::of(&entries, &with_average)?;
         let lead = &self.views[self.lead];
-        let rows = self.factors[lead.mode].len() / self.ranks[lead.mode] + 1;
-        let view = View::new(&lists, &values, lead.mode, lead.partner, rows, &self.ranks, params.level());
-        Evaluation(view)
-    }
-
-    fn standard(&self, value: f32) -> f32 {
-        ((f64::from(value) - self.mean) / self.spread) as f32
+        let plan = Plan {
+            mode: lead.mode,
+            partner: lead.partner,
+            ranks: &self.ranks,
+            level: params.level(),
+            counts: &counts[lead.mode],
+            mean: self.mean,
+            spread: self.spread,
+            sample: sample.lists(),
+        };
+        View::new(&entries, &plan, room).map(Evaluation)
     }
 
     /// The RMSE of the model so far over the training entries, and over other sets.
-    pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> (f64, Vec<Option<f64>>) {
+    ///
+    /// # Errors
+    /// If entries cannot be read.
+    pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> Result<(f64, Vec<Option<f64>>), Error> {
         let (factors, core) = self.current();
         let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
             values.extend(average_row(&values, rank));
@@ -226,12 +264,13 @@ impl Sampler {
         };
         let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-        let rmse = |view: &View| {
-            let squares = Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core);
-            self.spread * (squares / view.values.len() as f64).sqrt()
+        let rmse = |view: &View| -> Result<f64, Error> {
+            let squares = Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core)?;
+            Ok(self.spread * (squares / view.entries as f64).sqrt())
         };
-        let sets = sets.iter().map(|set| set.map(|Evaluation(view)| rmse(view))).collect();
-        (rmse(&self.views[self.lead]), sets)
+        let sets = sets.iter().map(|set| set.map(|Evaluation(view)| rmse(view)).transpose());
+        let sets: Result<Vec<Option<f64>>, Error> = sets.collect();
+        Ok((rmse(&self.views[self.lead])?, sets?))
     }
 
     /// The rows and the core of the model so far: the mean of draws, or while there is none, the draw itself.
@@ -323,19 +362,61 @@ fn squares(values: &[f32], rank: usize) -> Vec<f64> {
     (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect()
 }
 
-/// Centres values and divides them by their spread; returns both.
-fn standardize(values: &mut [f32]) -> (f64, f64) {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().map(|&value| f64::from(value)).sum::<f64>() / count;
-    let variance = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
-    let spread = if variance > 1e-12 * mean * mean {
+/// What is known of entries before they are ordered.
+struct Facts {
+    /// For each mode and row, how many entries it has.
+    counts: Vec<Vec<u32>>,
+    range: [f32; 2],
+    mean: f64,
+    spread: f64,
+    /// For each mode, all entries of some of its rows.
+    by_row: Vec<Sample>,
+    /// Any entries.
+    sample: Sample,
+}
+
+impl Facts {
+    /// Of entries on modes of so many rows.
+    fn of(entries: &Observed, rows: &[usize]) -> Result<Self, Error> {
+        let (order, len) = (rows.len(), entries.len());
+        let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
+        let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
+        let mut sample = Sample::new(order, len);
+        let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
+        entries.each(&mut |lists, values| {
+            for (mode, list) in lists.iter().enumerate() {
+                for (place, &row) in list.iter().enumerate() {
+                    counts[mode][row as usize] += 1;
+                    by_row[mode].offer(u64::from(row), lists, place);
+                }
+            }
+            for (place, &value) in values.iter().enumerate() {
+                (low, high) = (low.min(value), high.max(value));
+                sum += f64::from(value);
+                sample.offer((first + place) as u64, lists, place);
+            }
+            first += values.len();
+            Ok(())
+        })?;
+        let mean = sum / len.max(1) as f64;
+        let mut squares = 0.0;
+        entries.each(&mut |_, values| {
+            values.iter().for_each(|&value| squares += (f64::from(value) - mean).powi(2));
+            Ok(())
+        })?;
+        let spread = spread(mean, squares / len.max(1) as f64);
+        Ok(Facts { counts, range: [low, high], mean, spread, by_row, sample })
+    }
+}
+
+/// What values of this mean and variance are divided by.
+fn spread(mean: f64, variance: f64) -> f64 {
+    if variance > 1e-12 * mean * mean {
         variance.sqrt()
     } else {
         // Equal values, up to rounding: hardly any spread.
         (1e-6 * mean.abs()).max(1e-30)
-    };
-    values.iter_mut().for_each(|value| *value = ((f64::from(*value) - mean) / spread) as f32);
-    (mean, spread)
+    }
 }
 
 /// Random rows: the first concept is 1, the others are normal.

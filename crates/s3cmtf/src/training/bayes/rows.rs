@@ -15,8 +15,8 @@ use super::layout::Layout;
 use super::mean::Naturals;
 use super::noise::Noise;
 use super::random::{generator, normal};
-use super::view::{Piece, View};
-use crate::params;
+use super::view::{Block, Piece, Run, View};
+use crate::{Error, params};
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
@@ -60,34 +60,42 @@ enum Part {
 impl Given<'_> {
     /// Draws all rows of the view's mode; nothing if it was interrupted on the way. `mean` is moved towards the
     /// distributions that rows are drawn from, by a share of the way.
-    pub(super) fn draw(&self, mean: Option<(&mut Naturals, f32)>) -> Option<Drawn> {
+    ///
+    /// # Errors
+    /// If entries cannot be read.
+    pub(super) fn draw(&self, mean: Option<(&mut Naturals, f32)>) -> Result<Option<Drawn>, Error> {
         let view = self.view;
         let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
         let core = Layout::new(self.ranks, &order, view.normal.pad()).pack(self.core);
         let folded = Folded::new(self, &core);
         let (naturals, share) = mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
         let (naturals, mut shared) = self.deal(naturals);
-        let parts: Vec<Part> = view
-            .pieces
-            .par_iter()
+        let parts: Result<Vec<Part>, Error> = (0..view.pieces.len())
+            .into_par_iter()
             .zip(naturals)
             .map_init(
-                || Solver::new(self, &folded, share),
-                |solver, (piece, naturals)| match piece {
-                    _ if self.interrupt.load(Ordering::Relaxed) => Part::Rows(Drawn::default()),
-                    Piece::Part { row, runs } => {
-                        solver.clear();
-                        runs.clone().for_each(|run| solver.add_run(run));
-                        Part::Sums(*row, solver.sums())
+                || (Solver::new(self, &folded, share), Vec::new()),
+                |(solver, buffer), (piece, naturals)| {
+                    if self.interrupt.load(Ordering::Relaxed) {
+                        return Ok(Part::Rows(Drawn::default()));
                     }
-                    Piece::Rows { rows, runs } => {
-                        Part::Rows(solver.draw_rows(rows.clone(), runs.clone(), naturals))
-                    }
+                    let block = view.block(piece, buffer)?;
+                    Ok(match &view.pieces[piece] {
+                        Piece::Part { row, runs } => {
+                            solver.clear();
+                            (0..runs.len()).for_each(|run| solver.add_run(block.run(run)));
+                            Part::Sums(*row, solver.sums())
+                        }
+                        Piece::Rows { rows, .. } => {
+                            Part::Rows(solver.draw_rows(rows.clone(), &block, naturals))
+                        }
+                    })
                 },
             )
             .collect();
+        let parts = parts?;
         if self.interrupt.load(Ordering::Relaxed) {
-            return None;
+            return Ok(None);
         }
 
         let mut drawn = Drawn::default();
@@ -109,7 +117,7 @@ impl Given<'_> {
                 }
             }
         }
-        Some(drawn)
+        Ok(Some(drawn))
     }
 
     /// Deals the rows' numbers out: to each piece those of its rows, and those of each row that pieces share apart.
@@ -162,7 +170,7 @@ impl<'a> Folded<'a> {
             &[rest] => {
                 let rows = given.factors[rest].len() / given.ranks[rest];
                 let mut table = Vec::new();
-                if rows <= view.runs() && rows * len <= TABLE {
+                if rows <= view.runs && rows * len <= TABLE {
                     table.resize(rows * len, 0.0);
                     let rows = given.factors[rest].par_chunks_exact(given.ranks[rest]);
                     table
@@ -234,14 +242,14 @@ impl<'a> Solver<'a> {
         Sums { squares: self.squares.clone(), products: self.products.clone(), values: self.values }
     }
 
-    fn draw_rows(&mut self, rows: Range<usize>, runs: Range<usize>, naturals: &mut [f32]) -> Drawn {
+    fn draw_rows(&mut self, rows: Range<usize>, block: &Block<'_>, naturals: &mut [f32]) -> Drawn {
         let mut drawn = Drawn::default();
-        let mut run = runs.start;
+        let mut run = 0;
         let mut naturals = naturals.chunks_exact_mut(Naturals::len(self.pull.len()));
         for row in rows {
             self.clear();
-            while run < runs.end && self.given.view.rows[run] as usize == row {
-                self.add_run(run);
+            while block.rows.get(run).is_some_and(|&other| other as usize == row) {
+                self.add_run(block.run(run));
                 run += 1;
             }
             let (squares, products) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.products));
@@ -254,28 +262,22 @@ impl<'a> Solver<'a> {
     }
 
     /// Adds the entries of a run to the sums.
-    fn add_run(&mut self, run: usize) {
+    fn add_run(&mut self, run: Run<'_>) {
         let Given { view, ranks, factors, noise, .. } = *self.given;
         let folded = self.folded;
         let t = if folded.table.is_empty() {
-            view.weigh(factors, ranks, run, &mut self.weights);
+            view.weigh(factors, ranks, run.rest, &mut self.weights);
             view.normal.fold(folded.core, &self.weights, &mut self.t);
             &self.t[..]
         } else {
-            let place = view.rest_rows.first().map_or(0, |rows| rows[run] as usize);
+            let place = run.rest.first().map_or(0, |&row| row as usize);
             &folded.table[place * folded.len..][..folded.len]
         };
-        let root: f32 = view
-            .rest_rows
-            .iter()
-            .zip(&view.rest)
-            .map(|(rows, &rest)| noise.roots[rest][rows[run] as usize])
-            .product();
+        let root: f32 =
+            run.rest.iter().zip(&view.rest).map(|(&row, &rest)| noise.roots[rest][row as usize]).product();
         let partner_roots = &noise.roots[view.partner];
         let (mut scales, mut scaled) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
-        let entries = view.run(run);
-        let chunks = view.partners[entries.clone()].chunks(CHUNK).zip(view.values[entries].chunks(CHUNK));
-        for (partners, values) in chunks {
+        for (partners, values) in run.partners.chunks(CHUNK).zip(run.values.chunks(CHUNK)) {
             let (scales, scaled) = (&mut scales[..values.len()], &mut scaled[..values.len()]);
             let mut sum = 0.0f64;
             for (((scale, scaled), &partner), &value) in

@@ -1,34 +1,30 @@
 //! The loop: epochs of steps, each watched.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::engine::Engine;
 use super::watch::{Verdict, Watch};
 use super::{rate, start};
 use crate::Error;
-use crate::model::Model;
-use crate::params::Params;
-use crate::problem::Problem;
-use crate::training::checkpoint::{Checkpoint, Keeper};
-use crate::training::fits::{Fitted, Sets};
+use crate::problem::Observed;
+use crate::training::checkpoint::Checkpoint;
+use crate::training::fits::{Fits, Fitted, Task};
 use crate::training::run::{Epoch, Stop};
 
 /// Fits a model to a problem.
-pub(in crate::training) fn fit(
-    problem: Problem,
-    params: &Params,
-    warm: Option<&Model>,
-    sets: Sets,
-    interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(&Epoch),
-    keeper: &mut Keeper<'_>,
-) -> Result<Fitted, Error> {
-    let start = start::start(&problem, params, warm);
+pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Fitted, Error> {
+    let Task { problem, entries, params, sets } = task;
+    let Fits { warm, interrupt, observe, keeper, .. } = fits;
+    let interrupt = *interrupt;
+    let problem = problem.clone().with_entries(entries.into_entries()?);
+    let start = start::start(&problem, params, *warm);
     let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
     let mut engine = Engine::new(problem, params, start);
-    let reported = sets.reported.map(|entries| engine.arrange(entries));
-    let watched = sets.watched.map(|entries| engine.arrange(entries));
+    let arrange = |set: Option<Observed>| -> Result<_, Error> {
+        Ok(set.map(Observed::into_entries).transpose()?.map(|entries| engine.arrange(entries)))
+    };
+    let (reported, watched) = (arrange(sets.reported)?, arrange(sets.watched)?);
 
     let mut watch = Watch::new(params, &mut engine);
     let mut history: Vec<Epoch> = Vec::new();

@@ -1,0 +1,182 @@
+//! The entries of a tensor, wherever they are: in memory, or kept elsewhere and read some at a time.
+
+use std::sync::Arc;
+
+use super::Entries;
+use super::holdout::{Bits, HoldOut};
+use crate::Error;
+
+/// Entries that are kept elsewhere than in memory.
+pub trait Blocks: Send + Sync {
+    /// How many entries there are.
+    fn count(&self) -> usize;
+
+    /// Reads all entries, in an order that is always the same, a block at a time: `visit` gets the rows of its entries,
+    /// mode by mode, and their values.
+    ///
+    /// # Errors
+    /// If they cannot be read, or `visit` says so.
+    fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error>;
+}
+
+/// What is done with a block of entries: their rows, mode by mode, and their values.
+pub type Visit<'a> = dyn FnMut(&[&[u32]], &[f32]) -> Result<(), Error> + 'a;
+
+/// Entries on the rows of a problem.
+#[derive(Clone)]
+pub(crate) enum Observed {
+    Here(Entries),
+    There(There),
+}
+
+/// All entries that are kept elsewhere, or a part of them.
+#[derive(Clone)]
+pub(crate) struct There {
+    blocks: Arc<dyn Blocks>,
+    /// The part of those whose bit is this.
+    part: Option<(Arc<Bits>, bool)>,
+    len: usize,
+}
+
+impl Observed {
+    pub(crate) fn there(blocks: Arc<dyn Blocks>) -> Self {
+        let len = blocks.count();
+        Observed::There(There { blocks, part: None, len })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Observed::Here(entries) => entries.len(),
+            Observed::There(there) => there.len,
+        }
+    }
+
+    pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        match self {
+            Observed::Here(entries) => {
+                let lists: Vec<&[u32]> = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
+                visit(&lists, entries.values())
+            }
+            Observed::There(there) => there.each(visit),
+        }
+    }
+
+    /// The mean of the values, 0 where there are none.
+    pub(crate) fn mean(&self) -> Result<f64, Error> {
+        let mut sum = 0.0;
+        self.each(&mut |_, values| {
+            values.iter().for_each(|&value| sum += f64::from(value));
+            Ok(())
+        })?;
+        Ok(sum / self.len().max(1) as f64)
+    }
+
+    /// Holds entries out: what is left, and those. Both have at least one entry.
+    pub(crate) fn split(self, how: HoldOut, seed: u64) -> Result<(Observed, Observed), Error> {
+        let held = how.choose(&self, seed)?;
+        let count = held.count();
+        if count == 0 {
+            let what = "every id has a single entry, so none can be held out";
+            return Err(Error::Problem(what.into()));
+        }
+        Ok(match self {
+            Observed::Here(entries) => {
+                let (held, kept): (Vec<u32>, Vec<u32>) =
+                    (0..entries.len() as u32).partition(|&place| held.get(place as usize));
+                (Observed::Here(entries.select(&kept)), Observed::Here(entries.select(&held)))
+            }
+            Observed::There(There { blocks, len, .. }) => {
+                let held = Arc::new(held);
+                let part = |bit: bool, len: usize| {
+                    let part = Some((Arc::clone(&held), bit));
+                    Observed::There(There { blocks: Arc::clone(&blocks), part, len })
+                };
+                (part(false, len - count), part(true, count))
+            }
+        })
+    }
+
+    /// All entries in memory.
+    pub(crate) fn into_entries(self) -> Result<Entries, Error> {
+        let there = match self {
+            Observed::Here(entries) => return Ok(entries),
+            Observed::There(there) => there,
+        };
+        let (mut indices, mut values) = (Vec::new(), Vec::with_capacity(there.len));
+        there.each(&mut |lists, more| {
+            indices.resize_with(lists.len(), || Vec::with_capacity(there.len));
+            indices.iter_mut().zip(lists).for_each(|(array, list)| array.extend_from_slice(list));
+            values.extend_from_slice(more);
+            Ok(())
+        })?;
+        Ok(Entries::from_rows("entries".into(), indices, values))
+    }
+}
+
+impl There {
+    fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        let Some((bits, bit)) = &self.part else { return self.blocks.each(visit) };
+        let mut first = 0;
+        self.blocks.each(&mut |lists, values| {
+            let of_part = |place: &usize| bits.get(first + place) == *bit;
+            let places: Vec<usize> = (0..values.len()).filter(of_part).collect();
+            first += values.len();
+            let pick = |list: &&[u32]| places.iter().map(|&place| list[place]).collect();
+            let lists: Vec<Vec<u32>> = lists.iter().map(pick).collect();
+            let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
+            let values: Vec<f32> = places.iter().map(|&place| values[place]).collect();
+            visit(&lists, &values)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries that come in blocks of a few.
+    struct Few(Entries, usize);
+
+    impl Blocks for Few {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
+            for first in (0..self.0.len()).step_by(self.1) {
+                let range = first..(first + self.1).min(self.0.len());
+                let lists: Vec<&[u32]> =
+                    (0..self.0.order()).map(|mode| &self.0.indices(mode)[range.clone()]).collect();
+                visit(&lists, &self.0.values()[range.clone()])?;
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn entries_are_split_alike_wherever_they_are() {
+        let ids = |step: u32| (0..1000).map(|place| place * step % 37).collect::<Vec<u32>>();
+        let values = (0..1000).map(|value| value as f32).collect();
+        let entries = Entries::from_rows("entries".into(), vec![ids(5), ids(11)], values);
+        for how in [
+            HoldOut::Random(0.13),
+            HoldOut::Leave { mode: 1, count: 3 },
+            HoldOut::Last { mode: 0, share: 0.2 },
+        ] {
+            let (kept, held) = Observed::Here(entries.clone()).split(how, 5).unwrap();
+            let (kept, held) = (kept.into_entries().unwrap(), held.into_entries().unwrap());
+            assert_eq!(kept.len() + held.len(), 1000);
+            assert!(held.len() > 50 && held.len() < 300, "{how:?}: {}", held.len());
+            for few in [1, 64, 2000] {
+                let there = Observed::there(Arc::new(Few(entries.clone(), few)));
+                assert_eq!(there.mean().unwrap(), entries.mean());
+                assert_eq!(there.clone().into_entries().unwrap(), entries);
+                let parts = there.split(how, 5).unwrap();
+                assert_eq!((parts.0.len(), parts.1.len()), (kept.len(), held.len()));
+                assert_eq!(parts.1.mean().unwrap(), held.mean());
+                assert_eq!(parts.0.into_entries().unwrap(), kept);
+                assert_eq!(parts.1.into_entries().unwrap(), held);
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! How much memory a run takes.
+
+use crate::params::{Algorithm, Params};
+use crate::problem::Problem;
+
+/// Bytes that a run takes, about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What cannot be anywhere else: rows, the core, coupled matrices.
+    pub model: usize,
+    /// The tensor's entries, unless they are stored: see [`Training::stored`](crate::Training::stored).
+    pub entries: usize,
+}
+
+impl Memory {
+    /// What a run on a problem with so many entries takes; those that the problem itself has do not count.
+    pub fn of(problem: &Problem, entries: usize, params: &Params) -> Self {
+        let order = problem.order();
+        let ranks = params.ranks_for(order);
+        let rows = problem.modes().iter().map(|mode| mode.rows());
+        let coupled: usize = problem.coupled().iter().map(|matrix| matrix.entries().len()).sum();
+        // Numbers of 4 bytes each.
+        let (model, entries) = match params.algorithm {
+            Algorithm::Bayes => {
+                // A row is there as drawn, as it was and as the mean, beside the distribution of the mean and a few numbers.
+                let row = |rank: usize| 3 * rank + (rank - 1) * (rank + 2) / 2 + 8;
+                let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * row(rank)).sum();
+                // As they came, and in the order of each mode: a value and a row, and what runs and the sort need.
+                (rows + 12 * coupled, entries * ((order + 1) * (order + 1)))
+            }
+            Algorithm::Sgd => {
+                let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * (rank + 1)).sum();
+                (rows + 6 * coupled, entries * (order + 4))
+            }
+        };
+        let core: usize = ranks.iter().product();
+        Memory { model: 4 * (model + 80 * core), entries: 4 * entries }
+    }
+}

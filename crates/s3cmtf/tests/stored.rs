@@ -1,0 +1,215 @@
+//! Runs on entries that are not in memory: they come to the same, bit for bit.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use s3cmtf::{
+    Blocks, Coupled, Entries, Error, HoldOut, Kind, Params, Problem, Room, Run, Scratch, StoredProblem,
+    Training, Visit, files,
+};
+
+/// Entries of which one user has a tenth and most items have few, and a matrix.
+fn problem(order: usize) -> Problem {
+    const ENTRIES: u64 = 60_000;
+    let sizes = [900, 400, 30, 7];
+    let mix =
+        |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d);
+    let index = |entry: u64, mode: usize| match (mode, entry % 10) {
+        (0, 0) => 17,
+        _ => (mix(entry * 4 + mode as u64) >> 20) as u32 % sizes[mode],
+    };
+    let indices: Vec<Vec<u32>> =
+        (0..order).map(|mode| (0..ENTRIES).map(|entry| index(entry, mode)).collect()).collect();
+    let value = |entry: usize| {
+        let [user, item] = [0, 1].map(|mode| f64::from(indices[mode][entry]));
+        (3.0 + (user * 0.7).sin() + (item * 0.3).cos() + 0.5 * (user * item * 0.01).sin()) as f32
+    };
+    let values = (0..ENTRIES as usize).map(value).collect();
+    let matrix =
+        Entries::new(vec![(0..400).collect(), (0..400).map(|item| item % 9).collect()], vec![1.0; 400]);
+    Problem::builder(Entries::new(indices, values).unwrap())
+        .couple(Coupled::new(1, Kind::Zeros, matrix.unwrap()).unwrap())
+        .build()
+        .unwrap()
+}
+
+fn params() -> Params {
+    Params { ranks: vec![4], epochs: 12, seed: 3, threads: 2, ..Params::default() }
+}
+
+fn room(memory: usize, folder: &Path) -> Room {
+    let folder = folder.to_owned();
+    Room::new(memory, move || files::scratch(&folder))
+}
+
+/// What must be the same.
+fn result(run: &Run) -> (Vec<f32>, Vec<Vec<f32>>, Vec<(f64, Option<f64>)>, String) {
+    (
+        run.model.core().values().to_vec(),
+        run.model.factors().iter().map(|factor| factor.values().to_vec()).collect(),
+        run.record.history.iter().map(|epoch| (epoch.train_rmse, epoch.test_rmse)).collect(),
+        serde_json::to_string(&run.record.data).unwrap(),
+    )
+}
+
+#[test]
+fn a_run_from_a_file_in_little_memory_is_the_same_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for order in 2..=4 {
+        let problem = problem(order);
+        let path = folder.path().join("problem");
+        files::save_problem(&problem, &path).unwrap();
+        let size = std::fs::metadata(&path).unwrap().len();
+        // Far below the file, from some to many parts.
+        for memory in [size / 4, size / 20, 1000] {
+            let stored = files::open_problem(&path).unwrap();
+            assert_eq!(stored.count(), problem.entries().len());
+            let run = Training::stored(stored, params(), room(memory as usize, folder.path())).run(|_| ());
+            let whole = Training::new(problem.clone(), params()).run(|_| ()).unwrap();
+            assert!(result(&run.unwrap()) == result(&whole), "{order} modes, {memory} bytes");
+        }
+    }
+}
+
+#[test]
+fn what_is_held_out_is_the_same_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = problem(3);
+    let path = folder.path().join("problem");
+    files::save_problem(&problem, &path).unwrap();
+    let test =
+        Entries::new(vec![vec![17, 899, 5], vec![3, 4, 5], vec![1, 2, 29]], vec![1.0, 2.0, 3.0]).unwrap();
+    for (how, patience) in [
+        (HoldOut::Random(0.1), None),
+        (HoldOut::Leave { mode: 0, count: 3 }, Some(2)),
+        (HoldOut::Last { mode: 2, share: 0.2 }, Some(1)),
+    ] {
+        let params = Params { patience, ..params() };
+        let stored = files::open_problem(&path).unwrap();
+        let stored = Training::stored(stored, params.clone(), room(50_000, folder.path()));
+        let whole = Training::new(problem.clone(), params);
+        let [stored, whole] = [stored, whole].map(|training| {
+            let training = training.holdout_by(how);
+            let training = if patience.is_some() { training.test(test.clone()) } else { training };
+            result(&training.run(|_| ()).unwrap())
+        });
+        assert!(stored == whole, "{how:?}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_from_a_checkpoint_of_the_other_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = problem(3);
+    let path = folder.path().join("problem");
+    files::save_problem(&problem, &path).unwrap();
+    let mut kept = Vec::new();
+    let every = std::time::Duration::ZERO;
+    let whole = Training::new(problem, params())
+        .checkpoints(every, |checkpoint| kept.push(checkpoint))
+        .run(|_| ())
+        .unwrap();
+    let stored = files::open_problem(&path).unwrap();
+    let resumed = Training::stored(stored, params(), room(50_000, folder.path()))
+        .resume(kept.swap_remove(5))
+        .run(|_| ())
+        .unwrap();
+    assert_eq!(result(&resumed).0, result(&whole).0);
+}
+
+/// A scratch that has room for so many calls.
+struct Full(Box<dyn Scratch>, Arc<AtomicUsize>);
+
+impl Full {
+    fn tick(&self) -> Result<(), Error> {
+        let left = self.1.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        left.map(|_| ()).map_err(|_| Error::Problem("the disk is gone".into()))
+    }
+}
+
+impl Scratch for Full {
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        self.tick()?;
+        self.0.append(bytes)
+    }
+
+    fn read(&self, bytes: &mut [u8], start: u64) -> Result<(), Error> {
+        self.tick()?;
+        self.0.read(bytes, start)
+    }
+}
+
+#[test]
+fn a_disk_that_fails_at_any_moment_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("problem");
+    files::save_problem(&problem(3), &path).unwrap();
+    let run = |calls: usize| {
+        let left = Arc::new(AtomicUsize::new(calls));
+        let at = folder.path().to_owned();
+        let make = {
+            let left = Arc::clone(&left);
+            move || Ok(Box::new(Full(files::scratch(&at)?, Arc::clone(&left))) as Box<dyn Scratch>)
+        };
+        let stored = files::open_problem(&path).unwrap();
+        let training = Training::stored(stored, Params { epochs: 3, ..params() }, Room::new(300_000, make));
+        (training.run(|_| ()), left.load(Ordering::Relaxed))
+    };
+    let plenty = 1_000_000;
+    let (whole, left) = run(plenty);
+    whole.unwrap();
+    let needed = plenty - left;
+    for calls in (0..needed).step_by(needed / 25) {
+        assert_eq!(run(calls).0.unwrap_err().to_string(), "the disk is gone", "after {calls} of {needed}");
+    }
+    run(needed).0.unwrap();
+}
+
+/// Entries that are not what they say.
+struct Odd {
+    announced: usize,
+    row: u32,
+    value: f32,
+}
+
+impl Blocks for Odd {
+    fn count(&self) -> usize {
+        self.announced
+    }
+
+    fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        visit(&[&[0, self.row], &[0, 1]], &[1.0, self.value])
+    }
+}
+
+#[test]
+fn entries_that_fit_no_problem_are_refused() {
+    let modes = || vec![s3cmtf::Mode::new("user", 3), s3cmtf::Mode::new("item", 2)];
+    let error = |announced: usize, row: u32, value: f32| {
+        let made = StoredProblem::new(modes(), Arc::new(Odd { announced, row, value }), vec![], None);
+        made.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(error(2, 2, 1.0), "");
+    assert_eq!(error(2, 3, 1.0), "the tensor: row 3 of user, which has 3 rows");
+    assert_eq!(error(2, 2, f32::NAN), "the tensor: a value is not finite");
+    assert_eq!(error(3, 2, 1.0), "2 entries where 3 were announced");
+}
+
+#[test]
+fn a_changed_file_is_refused_and_so_is_sgd() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("problem");
+    files::save_problem(&problem(3), &path).unwrap();
+    let stored = files::open_problem(&path).unwrap();
+    let sgd = Params { algorithm: s3cmtf::Algorithm::Sgd, ..params() };
+    let error = Training::stored(stored, sgd, room(1000, folder.path())).run(|_| ()).err().unwrap();
+    assert_eq!(error.to_string(), "algorithm should be bayes, where entries are not in memory, but is sgd");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 50;
+    bytes[last] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let error = files::open_problem(&path).err().unwrap().to_string();
+    assert!(error.contains("is damaged: array"), "{error}");
+}
