@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         let bytes = std::fs::metadata(&args.out).map_or(0, |found| found.len());
         print::table(&[
-            ("problem", summary::described(&problem, None)),
+            ("problem", summary::described(&problem, problem.entries().len(), None)),
             ("file", format!("{}, {:.1} MB", args.out.display(), bytes as f64 / 1e6)),
         ])?;
     }

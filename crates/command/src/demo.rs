@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         let params = Params { threads: args.threads, seed: args.seed, ..Params::default() };
         params.check(&problem)?;
         if !args.quiet {
-            summary::announce(&problem, &params, Some(world.test.len()));
+            summary::announce(&problem, problem.entries().len(), &params, Some(world.test.len()));
         }
         let mut progress = Progress::new(params.epochs, false, args.quiet);
         let training = Training::new(problem, params).test(world.test.clone()).interrupt(flag);

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, Training, files};
+use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
+use crate::memory::Data;
 use crate::progress::Progress;
 use crate::{interrupt, print, problem, summary, unknown};
 
@@ -36,9 +37,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         params = about.params.clone();
     }
     let init = init.map(|(model, _)| model);
-    let problem = problem::read(&args.tensor, &args.data, init.as_ref())?;
-    params.check(&problem)?;
-    let holdout = holdout(args, &problem)?;
+    let data = Data::read(args, &params, init.as_ref())?;
+    let problem = data.frame();
+    params.check(problem)?;
+    let holdout = holdout(args, problem)?;
     let more = |path| problem::read_more(path, problem.modes(), problem.value(), &args.data.file);
     let test = args.test.as_deref().map(more).transpose()?;
 
@@ -46,10 +48,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         print::note(note);
     }
     let core: usize = params.ranks_for(problem.order()).iter().product();
-    if params.algorithm == Algorithm::Bayes && core > problem.entries().len() {
+    if params.algorithm == Algorithm::Bayes && core > data.count() {
         print::note(format_args!(
             "the core has {core} numbers, more than there are entries ({}): a lower rank predicts better",
-            problem.entries().len()
+            data.count()
         ));
     }
     if let Some(test) = &test {
@@ -57,11 +59,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
     }
     if !args.quiet && !args.json {
-        summary::announce(&problem, &params, test.as_ref().map(Entries::len));
+        summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
     }
 
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);
-    let mut training = Training::new(problem, params).interrupt(interrupt::flag()?);
+    let mut training = data.training(params).interrupt(interrupt::flag()?);
     if let Some(test) = test {
         training = training.test(test);
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
         print::note(note);
     }
     if !args.quiet && !args.json {
-        summary::announce(&problem, &params, None);
+        summary::announce(&problem, problem.entries().len(), &params, None);
     }
     let flag = interrupt::flag()?;
     let columns = Columns::new(&HEADINGS);

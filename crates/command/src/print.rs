@@ -59,6 +59,12 @@ pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize, names: &
     }
 }
 
+/// A number of bytes for a person.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    if bytes < 1e9 { format!("{:.0} MB", (bytes / 1e6).ceil()) } else { format!("{:.1} GB", bytes / 1e9) }
+}
+
 /// A number with five digits that matter.
 pub(crate) fn short(number: f64) -> String {
     let magnitude = if number == 0.0 { 0.0 } else { number.abs().log10().floor() };

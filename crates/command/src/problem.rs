@@ -58,7 +58,7 @@ pub(crate) fn kept(tensor: &[PathBuf]) -> anyhow::Result<Option<&Path>> {
 }
 
 /// Refuses flags that say what the file of a problem has said already.
-fn refuse_flags(path: &Path, data: &DataArgs) -> anyhow::Result<()> {
+pub(crate) fn refuse_flags(path: &Path, data: &DataArgs) -> anyhow::Result<()> {
     let DataArgs { modes, value, couple, duplicates, sizes, file } = data;
     let typed = [
         ("--modes", modes.is_some()),

@@ -5,10 +5,10 @@ use s3cmtf::{Params, Problem, Summary};
 use crate::print::{self, short};
 
 /// The data in a line.
-pub(crate) fn described(problem: &Problem, test: Option<usize>) -> String {
+pub(crate) fn described(problem: &Problem, entries: usize, test: Option<usize>) -> String {
     let modes: Vec<String> =
         problem.modes().iter().map(|mode| format!("{} {}", mode.name(), mode.size())).collect();
-    let mut line = format!("{}, {} entries", modes.join(" x "), problem.entries().len());
+    let mut line = format!("{}, {} entries", modes.join(" x "), entries);
     if let Some(test) = test {
         line += &format!(", {test} test entries");
     }
@@ -20,8 +20,8 @@ pub(crate) fn described(problem: &Problem, test: Option<usize>) -> String {
 }
 
 /// The data and the settings in a line.
-pub(crate) fn announce(problem: &Problem, params: &Params, test: Option<usize>) {
-    let line = described(problem, test);
+pub(crate) fn announce(problem: &Problem, entries: usize, params: &Params, test: Option<usize>) {
+    let line = described(problem, entries, test);
     let ranks: Vec<String> = params.ranks_for(problem.order()).iter().map(ToString::to_string).collect();
     let threads = params.n_threads();
     let plural = if threads == 1 { "" } else { "s" };

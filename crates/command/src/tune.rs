@@ -47,7 +47,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         print::note(note);
     }
     if !args.quiet && !args.json {
-        summary::announce(&problem, &base, None);
+        summary::announce(&problem, problem.entries().len(), &base, None);
     }
     let entries = problem.entries().len();
     let mut table = Table::new(args, &base);

@@ -127,6 +127,25 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "FILE", hide = true)]
         child: Option<PathBuf>,
     },
+    /// Fitting a converted file whose entries are read from disk, with a tenth of its size as memory, against fitting it in
+    /// memory, in the form of MovieLens-20M
+    Stored {
+        /// The number of rows
+        #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = some::<usize>)]
+        rows: usize,
+        /// How many epochs are run
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = some::<usize>)]
+        epochs: usize,
+        /// How often each is measured, in turns; the fastest counts
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = some::<usize>)]
+        repeats: usize,
+        /// Fits this one file and prints what that took: a process of its own for each, so that its memory is its own
+        #[arg(long, value_name = "FILE", hide = true)]
+        child: Option<PathBuf>,
+        /// The memory that the child keeps to, in bytes
+        #[arg(long, value_name = "N", hide = true)]
+        memory: Option<u64>,
+    },
     /// All of these, one after the other
     All,
 }

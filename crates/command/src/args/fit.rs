@@ -27,6 +27,14 @@ pub(crate) struct FitArgs {
     /// of --holdout [default: 0.1]; those of one id stay together
     #[arg(long, value_name = "MODE", help_heading = "Data")]
     pub(crate) holdout_last: Option<String>,
+    /// Keep to about this much memory, such as 2GB: entries of a converted file that do not fit are read from disk in every
+    /// epoch, which comes to the same model
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
+    pub(crate) memory: Option<u64>,
+    /// Where entries that do not fit --memory are put in order, with room for twice the converted file [default: the
+    /// folder in which --out is, or this one]
+    #[arg(long, value_name = "DIR", requires = "memory", help_heading = "Data")]
+    pub(crate) scratch: Option<PathBuf>,
     /// Start from this model; unless given, its names of modes, ranks and kind of core are taken too
     #[arg(long, value_name = "MODEL", help_heading = "Data")]
     pub(crate) init: Option<PathBuf>,
@@ -64,9 +72,37 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| "should be a time such as 30s, 5m or 2h".into())
 }
 
+/// A number of bytes such as `800MB` or `2GB`.
+fn size(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = match unit.to_ascii_uppercase().as_str() {
+        "KB" | "K" => 1e3,
+        "MB" | "M" => 1e6,
+        "GB" | "G" => 1e9,
+        "TB" | "T" => 1e12,
+        _ => f64::NAN,
+    };
+    let bytes = number.trim_end().parse::<f64>().unwrap_or(f64::NAN) * unit;
+    if !(bytes > 0.0 && bytes < 1e18) {
+        return Err("should be a size such as 800MB or 2GB".into());
+    }
+    Ok(bytes as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_a_number_and_a_unit() {
+        assert_eq!(size("2GB"), Ok(2_000_000_000));
+        assert_eq!(size("1.5g"), Ok(1_500_000_000));
+        assert_eq!(size("800 MB"), Ok(800_000_000));
+        for text in ["", "5", "GB", "-5GB", "5XB", "0MB", "1e30GB", "nanGB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn times_have_a_number_and_a_unit() {

@@ -1,14 +1,16 @@
 //! What reading data costs, from a file to a problem that could be factorized.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use s3cmtf::files::{self, OutFormat, Source};
 use s3cmtf::table::{Kind, Selector, Want};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::folder::Folder;
 use super::memory::Memory;
 use super::plot::{Bar, Plot};
 use super::ratings;
@@ -54,17 +56,8 @@ struct Row {
     peak_bytes: Option<u64>,
 }
 
-/// A folder that goes away.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing can be done about a failure here.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn data() -> anyhow::Result<DataArgs> {
+/// The flags of made-up ratings.
+pub(super) fn data() -> anyhow::Result<DataArgs> {
     let mode = |text: &&str| text.parse().map_err(|what: String| anyhow::anyhow!(what));
     Ok(DataArgs {
         modes: Some(MODES.iter().map(mode).collect::<anyhow::Result<_>>()?),
@@ -96,10 +89,8 @@ pub(super) fn run(
     python: Option<&Path>,
     report: &mut Report<'_>,
 ) -> anyhow::Result<()> {
-    let folder = std::env::temp_dir().join(format!("s3cmtf-bench-{}", std::process::id()));
-    std::fs::create_dir(&folder).with_context(|| folder.display().to_string())?;
-    let folder = Folder(folder);
-    let at = |name: &str| folder.0.join(name);
+    let folder = Folder::new()?;
+    let at = |name: &str| folder.path().join(name);
     report.progress(format_args!("data: making {} rows", count(rows as f64)));
     let csv = at("ratings.csv");
     ratings::write(&csv, rows).with_context(|| csv.display().to_string())?;
@@ -128,7 +119,7 @@ pub(super) fn run(
     for turn in 1..=repeats {
         for ((what, _, command), best) in jobs.iter_mut().zip(&mut best) {
             report.progress(format_args!("data: {what}, {turn} of {repeats}"));
-            let reading = measure(what, command)?;
+            let reading: Reading = measure(what, command)?;
             if best.as_ref().is_none_or(|best| reading.seconds < best.seconds) {
                 *best = Some(reading);
             }
@@ -169,7 +160,8 @@ fn write_parquet(csv: &Path, path: &Path) -> anyhow::Result<()> {
     Ok(files::write_table(path, OutFormat::Parquet, &table)?)
 }
 
-fn measure(what: &str, command: &mut Command) -> anyhow::Result<Reading> {
+/// Runs a process of its own and takes what it prints.
+pub(super) fn measure<T: DeserializeOwned>(what: &str, command: &mut Command) -> anyhow::Result<T> {
     let output = command.output().with_context(|| format!("{what}: {}", command.get_program().display()))?;
     ensure!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr).trim());
     serde_json::from_slice(&output.stdout).with_context(|| format!("{what}: what it printed"))

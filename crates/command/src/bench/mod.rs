@@ -9,6 +9,7 @@ mod axis;
 mod data;
 mod entries;
 mod evaluation;
+mod folder;
 mod independent;
 mod instructions;
 mod machine;
@@ -19,6 +20,7 @@ mod plot;
 mod ratings;
 mod report;
 mod sizes;
+mod stored;
 mod table;
 mod threads;
 mod units;
@@ -49,6 +51,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Data { child: Some(file), .. } => data::read_one(file),
         BenchVerb::Data { rows, repeats, python, child: None } => {
             data::run(scale.of(*rows), *repeats, python.as_deref(), report)
+        }
+        BenchVerb::Stored { epochs, child: Some(file), memory, .. } => {
+            stored::fit_one(file, *epochs, *memory)
+        }
+        BenchVerb::Stored { rows, epochs, repeats, child: None, .. } => {
+            stored::run(scale.of(*rows), *epochs, *repeats, report)
         }
         BenchVerb::All => all::run(args),
     }?;

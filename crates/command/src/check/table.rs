@@ -75,7 +75,7 @@ pub(super) fn look(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
     let bars =
         |mode: usize| (problem.modes()[mode].name().to_owned(), bars::by_powers(&problem.counts(mode)));
     contents.more = Some(More {
-        problem: summary::described(&problem, None),
+        problem: summary::described(&problem, problem.entries().len(), None),
         entries_per_id: (0..problem.order()).map(bars).collect(),
         value_counts: bars::of_values(problem.entries().values()),
         odd: oddities(&problem, given),

@@ -137,13 +137,33 @@ fn reading_is_measured_for_each_kind_of_file() {
 }
 
 #[test]
+fn entries_on_disk_come_to_the_same() {
+    let rows = rows(
+        "stored --rows 60000 --epochs 3 --repeats 1",
+        &["rows", "file_bytes", "seconds", "peak_bytes", "test_rmse"],
+    );
+    assert_eq!((&rows[0]["what"], &rows[1]["what"]), (&"in memory".into(), &"from disk".into()));
+    assert_eq!(rows[0]["test_rmse"], rows[1]["test_rmse"]);
+}
+
+#[test]
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 9);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 10);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
-    let names =
-        ["accuracy", "data", "entries", "evaluation", "instructions", "methods", "sizes", "threads", "yelp"];
+    let names = [
+        "accuracy",
+        "data",
+        "entries",
+        "evaluation",
+        "instructions",
+        "methods",
+        "sizes",
+        "stored",
+        "threads",
+        "yelp",
+    ];
     let files: Vec<String> = names
         .iter()
         .flat_map(|name| ["jsonl", "md", "svg"].map(|ending| format!("{name}.{ending}")))

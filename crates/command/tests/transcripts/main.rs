@@ -14,6 +14,7 @@ mod generate;
 mod harness;
 mod import;
 mod later;
+mod memory;
 mod predict;
 mod resume;
 mod save;
