@@ -45,11 +45,11 @@ fn room(memory: usize, folder: &Path) -> Room {
 }
 
 /// What must be the same.
-fn result(run: &Run) -> (Vec<f32>, Vec<Vec<f32>>, Vec<(f64, Option<f64>)>, String) {
+fn result(run: &Run) -> (Vec<f32>, Vec<Vec<f32>>, Vec<[Option<f64>; 2]>, String) {
     (
         run.model.core().values().to_vec(),
         run.model.factors().iter().map(|factor| factor.values().to_vec()).collect(),
-        run.record.history.iter().map(|epoch| (epoch.train_rmse, epoch.test_rmse)).collect(),
+        run.record.history.iter().map(|epoch| [Some(epoch.train_rmse), epoch.test_rmse]).collect(),
         serde_json::to_string(&run.record.data).unwrap(),
     )
 }

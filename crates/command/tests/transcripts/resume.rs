@@ -1,45 +1,59 @@
 //! `fit --checkpoint-every` and `--resume`: what a killed run leaves, and what becomes of it.
 
+use std::collections::hash_map::RandomState;
 use std::fs;
+use std::hash::{BuildHasher, Hasher};
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::harness::Folder;
 
-const FIT: &str = "fit ratings.tns --rank 4 --epochs 400 --quiet";
-
-#[test]
-fn a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
+/// Kills a run at random times until one comes to its end, and compares that with a run that was left alone.
+fn kill_again_and_again(fit: &str) {
     let folder = Folder::with_ratings();
-    folder.run(&format!("{FIT} --out whole")).succeeds();
-    let mut kills = 0;
+    folder.run(&format!("{fit} --out whole")).succeeds();
+    let mut times = Vec::new();
     for turn in 0..200u64 {
         let begun = folder.path("model/checkpoint.safetensors").exists();
-        let resume = if begun { "--resume model" } else { "" };
-        let flags = if begun { "fit ratings.tns --quiet" } else { FIT };
-        let line = format!("{flags} {resume} --checkpoint-every 0.001s --out model");
+        let flags = if begun { "fit ratings.tns --quiet --resume model" } else { fit };
+        let line = format!("{flags} --checkpoint-every 0.001s --out model");
         let mut command = folder.command(env!("CARGO_BIN_EXE_s3cmtf"));
         command.args(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // Times that fall anywhere into a run of some tenths of a second.
-        sleep(Duration::from_millis(15 + turn * 37 % 90));
+        // Anywhere in a run of some tenths of a second, and later and later where the machine is slow.
+        let random = RandomState::new().build_hasher().finish();
+        let time = Duration::from_micros(5_000 + random % (90_000 + 3_000 * turn));
+        times.push(time);
+        sleep(time);
         match child.try_wait().unwrap() {
             Some(status) => {
-                assert!(status.success(), "a checkpoint could not be resumed");
+                assert!(status.success(), "a checkpoint could not be resumed, killed after {times:?}");
                 break;
             }
             None => {
                 child.kill().unwrap();
                 child.wait().unwrap();
-                kills += 1;
             }
         }
     }
-    assert!(kills > 0, "the run was never killed");
+    assert!(times.len() > 1, "the run was never killed");
     let bytes = |name: &str| fs::read(folder.path(name)).unwrap();
-    assert_eq!(bytes("model/model.safetensors"), bytes("whole/model.safetensors"));
+    let same = bytes("model/model.safetensors") == bytes("whole/model.safetensors");
+    assert!(same, "another model, killed after {times:?}");
     assert!(!folder.path("model/checkpoint.safetensors").exists(), "an ended run is not to be resumed");
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
+    kill_again_and_again("fit ratings.tns --rank 4 --epochs 400 --quiet");
+}
+
+#[test]
+fn so_does_a_deterministic_one_of_gradient_descent() {
+    kill_again_and_again(
+        "fit ratings.tns --rank 4 --epochs 1500 --algorithm sgd --deterministic --threads 2 --quiet",
+    );
 }
 
 #[test]
