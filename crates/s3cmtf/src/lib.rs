@@ -4,6 +4,7 @@
 //! a [`Model`] (a core and a factor per mode and per matrix) and the record of how it came about. Data goes one
 //! way: files, problem, training, model, files. [`Tuning`] searches for the settings of a training.
 
+pub mod discovery;
 mod error;
 pub mod files;
 mod model;

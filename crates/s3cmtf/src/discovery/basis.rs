@@ -1,0 +1,265 @@
+//! The concepts of a model, turned so that they can be read, and the core that goes with them.
+//!
+//! A Tucker model predicts the same if the concepts of a mode are stretched and turned and the core is turned back. Of all
+//! these bases the one is taken here in which entities lie nearest to the axes (varimax, in coordinates in which distance is
+//! how far predictions lie apart), around the mean entity. A factor without negative numbers is left as it is: its
+//! concepts are parts that add up, and are read best so.
+
+use rayon::prelude::*;
+
+use super::matrix::{Moments, eigen, product, sensitivity};
+use super::rotation::varimax;
+use super::space::is_nonnegative;
+use crate::Model;
+use crate::model::Core;
+
+/// Directions in which predictions vary less than this share of the most are rounding.
+const LEAST: f64 = 1e-9;
+
+/// The concepts of all modes.
+pub(super) struct Basis {
+    pub(super) modes: Vec<ModeBasis>,
+    /// What a combination of concepts adds to predictions, where each entity has 1 of its concept; the mean entity comes
+    /// before the first concept in modes that have one.
+    pub(super) core: Core,
+}
+
+/// The concepts of a mode.
+pub(super) struct ModeBasis {
+    /// Whether entities are the mean entity and some of each concept; if not, they are some of each concept.
+    pub(super) around_mean: bool,
+    /// How many concepts there are.
+    pub(super) concepts: usize,
+    /// How much of each concept each row has, row after row; the mean square of a concept is 1.
+    pub(super) scores: Vec<f32>,
+    /// What is common to the rows of each concept: it times its score, added up, is the row; concept after concept.
+    pub(super) directions: Vec<f64>,
+    /// The part of the squares of predictions that each concept has to do with.
+    pub(super) strengths: Vec<f64>,
+    pub(super) moments: Moments,
+}
+
+impl Basis {
+    pub(super) fn of(model: &Model) -> Self {
+        let order = model.modes().len();
+        let mut core = model.core().to_full(order);
+        let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
+        let weights: Vec<Vec<f64>> = (0..order).map(|mode| sensitivity(&core, &moments, mode)).collect();
+        let modes: Vec<ModeBasis> = moments
+            .into_iter()
+            .zip(weights)
+            .enumerate()
+            .map(|(mode, (moments, weights))| {
+                if is_nonnegative(model, mode) {
+                    ModeBasis::as_it_is(model, mode, &weights, moments)
+                } else {
+                    ModeBasis::turned(model, mode, &weights, moments)
+                }
+            })
+            .collect();
+        for (mode, basis) in modes.iter().enumerate() {
+            let mean = if basis.around_mean { &basis.moments.mean[..] } else { &[] };
+            let rows: Vec<f64> = mean.iter().chain(&basis.directions).copied().collect();
+            core.multiply(mode, rows.len() / basis.moments.mean.len(), &rows);
+        }
+        Basis { modes, core }
+    }
+}
+
+impl ModeBasis {
+    /// Each column of the factor is a concept.
+    fn as_it_is(model: &Model, mode: usize, weights: &[f64], moments: Moments) -> Self {
+        let factor = &model.factors()[mode];
+        let rank = factor.rank();
+        let roots: Vec<f64> = (0..rank).map(|k| moments.second[k * rank + k].max(0.0).sqrt()).collect();
+        let mut strengths: Vec<(f64, usize)> =
+            (0..rank).map(|k| (weights[k * rank + k] * roots[k] * roots[k], k)).collect();
+        strengths.sort_by(|a, b| b.0.total_cmp(&a.0));
+        strengths.retain(|&(strength, k)| strength > 0.0 && roots[k] > 0.0);
+        let kept: Vec<usize> = strengths.iter().map(|&(_, k)| k).collect();
+        let mut directions = vec![0.0; kept.len() * rank];
+        for (concept, &k) in kept.iter().enumerate() {
+            directions[concept * rank + k] = roots[k];
+        }
+        let scores = factor
+            .values()
+            .par_chunks_exact(rank)
+            .flat_map_iter(|row| kept.iter().map(|&k| (f64::from(row[k]) / roots[k]) as f32));
+        ModeBasis {
+            around_mean: false,
+            concepts: kept.len(),
+            scores: scores.collect(),
+            directions,
+            strengths: strengths.into_iter().map(|(strength, _)| strength).collect(),
+            moments,
+        }
+    }
+
+    /// Concepts are directions from the mean in which entities lie.
+    fn turned(model: &Model, mode: usize, weights: &[f64], moments: Moments) -> Self {
+        let factor = &model.factors()[mode];
+        let rank = factor.rank();
+        // Y = X W: rows around their mean, where distance is that of predictions; W and its inverse by eigenvectors.
+        let pairs = eigen(rank, weights);
+        let largest = pairs.first().map_or(0.0, |(value, _)| value.max(0.0));
+        let power = |exponent: f64| -> Vec<f64> {
+            let mut sum = vec![0.0; rank * rank];
+            for (value, axis) in pairs.iter().filter(|(value, _)| *value > LEAST * largest) {
+                for (place, sum) in sum.iter_mut().enumerate() {
+                    *sum += value.powf(exponent) * axis[place / rank] * axis[place % rank];
+                }
+            }
+            sum
+        };
+        let (root, inverse) = (power(0.5), power(-0.5));
+        let covariance = product(rank, &product(rank, &root, &moments.covariance()), &root);
+        let axes = eigen(rank, &covariance);
+        let most = axes.first().map_or(0.0, |(value, _)| value.max(0.0));
+        let axes: Vec<Vec<f64>> = axes
+            .into_iter()
+            .filter(|(value, _)| *value > LEAST * most && *value > 0.0)
+            .map(|(_, axis)| axis)
+            .collect();
+        let concepts = axes.len();
+        // A row of W P for each axis.
+        let along: Vec<Vec<f64>> = axes.iter().map(|axis| times(&root, axis)).collect();
+        let mean = &moments.mean;
+        let project = |row: &[f32], directions: &[Vec<f64>]| -> Vec<f64> {
+            let centred: Vec<f64> =
+                row.iter().zip(mean).map(|(&value, mean)| f64::from(value) - mean).collect();
+            directions.iter().map(|direction| dot(direction, &centred)).collect()
+        };
+        let points: Vec<Vec<f64>> =
+            factor.values().par_chunks_exact(rank).map(|row| project(row, &along)).collect();
+        let rotation = varimax(&points, concepts);
+        let turn = |vectors: &[Vec<f64>], concept: usize| -> Vec<f64> {
+            let mut sum = vec![0.0; rank];
+            for (axis, vector) in vectors.iter().enumerate() {
+                let by = rotation[concept * concepts + axis];
+                sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += by * value);
+            }
+            sum
+        };
+        let back: Vec<Vec<f64>> = axes.iter().map(|axis| times(&inverse, axis)).collect();
+        let found = (0..concepts).map(|concept| {
+            let (along, back) = (turn(&along, concept), turn(&back, concept));
+            let (mut squares, mut cubes) = (0.0, 0.0);
+            for row in factor.values().chunks_exact(rank) {
+                let score = project(row, std::slice::from_ref(&along))[0];
+                squares += score * score / factor.rows() as f64;
+                cubes += score * score * score;
+            }
+            // Few entities have much of a concept: that is its positive end.
+            let sign = if cubes < 0.0 { -1.0 } else { 1.0 };
+            (squares, sign * squares.sqrt(), along, back)
+        });
+        let mut found: Vec<_> = found.filter(|(squares, ..)| *squares > 0.0).collect();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let unit: Vec<Vec<f64>> = found
+            .iter()
+            .map(|(_, root, along, _)| along.iter().map(|value| value / root).collect())
+            .collect();
+        let scores = factor
+            .values()
+            .par_chunks_exact(rank)
+            .flat_map_iter(|row| project(row, &unit).into_iter().map(|score| score as f32))
+            .collect();
+        ModeBasis {
+            around_mean: true,
+            concepts: found.len(),
+            scores,
+            directions: found
+                .iter()
+                .flat_map(|(_, root, _, back)| back.iter().map(move |value| value * root))
+                .collect(),
+            strengths: found.iter().map(|(squares, ..)| *squares).collect(),
+            moments,
+        }
+    }
+
+    /// How much of a concept a row has.
+    pub(super) fn score(&self, row: usize, concept: usize) -> f32 {
+        self.scores[row * self.concepts + concept]
+    }
+
+    /// What is common to the rows of a concept.
+    pub(super) fn direction(&self, concept: usize) -> &[f64] {
+        let rank = self.moments.mean.len();
+        &self.directions[concept * rank..(concept + 1) * rank]
+    }
+}
+
+/// A symmetric matrix times a vector.
+fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
+    matrix.chunks_exact(vector.len()).map(|row| dot(row, vector)).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entries, Factor, Mode};
+
+    /// A model of three modes, of which `signed` have numbers below 0.
+    fn model(signed: [bool; 3]) -> Model {
+        let (sizes, ranks) = ([7usize, 6, 5], vec![3usize, 2, 4]);
+        let number = |seed: usize| (seed * 7919 + 13) % 1009;
+        let factors = (0..3).map(|mode| {
+            let value = |place: usize| {
+                let value = number(place + 100 * mode) as f32 / 500.0;
+                if signed[mode] { value - 1.0 } else { value }
+            };
+            Factor::new(ranks[mode], (0..sizes[mode] * ranks[mode]).map(value).collect())
+        });
+        let core = Core::full(
+            ranks.clone(),
+            (0..24).map(|place| number(place + 999) as f32 / 300.0 - 1.5).collect(),
+        );
+        let modes =
+            ["user", "item", "time"].iter().zip(sizes).map(|(name, size)| Mode::new(*name, size as u32));
+        Model::new(modes.collect(), core, factors.collect(), Vec::new(), [0.0, 5.0]).unwrap()
+    }
+
+    #[test]
+    fn the_turned_model_predicts_the_same() {
+        for signed in [[true, true, true], [false, false, false], [true, false, true]] {
+            let model = model(signed);
+            let basis = Basis::of(&model);
+            let ranks = basis.core.ranks(3);
+            let cells: Vec<Vec<u32>> = vec![vec![0, 3, 6, 2], vec![5, 0, 2, 2], vec![4, 4, 0, 1]];
+            let expected = model.predict(&Entries::new(cells.clone(), vec![0.0; 4]).unwrap(), false).unwrap();
+            for (entry, expected) in expected.into_iter().enumerate() {
+                let part = |mode: usize, k: usize| {
+                    let basis = &basis.modes[mode];
+                    let row = cells[mode][entry] as usize;
+                    match (basis.around_mean, k) {
+                        (true, 0) => 1.0,
+                        (mean, k) => basis.score(row, k - usize::from(mean)),
+                    }
+                };
+                let mut sum = 0.0;
+                for (place, &value) in basis.core.values().iter().enumerate() {
+                    let at = [place / (ranks[1] * ranks[2]), place / ranks[2] % ranks[1], place % ranks[2]];
+                    sum += value * (0..3).map(|mode| part(mode, at[mode])).product::<f32>();
+                }
+                assert!((sum - expected).abs() < 2e-4, "{signed:?}: {sum} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_concept_has_a_mean_square_of_one_and_the_strongest_come_first() {
+        let basis = Basis::of(&model([true, false, true]));
+        for mode in &basis.modes {
+            for concept in 0..mode.concepts {
+                let rows = mode.scores.len() / mode.concepts;
+                let squares: f32 = (0..rows).map(|row| mode.score(row, concept).powi(2)).sum();
+                assert!((squares / rows as f32 - 1.0).abs() < 1e-4);
+            }
+            assert!(mode.strengths.windows(2).all(|pair| pair[0] >= pair[1]));
+        }
+    }
+}

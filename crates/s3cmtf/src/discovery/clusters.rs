@@ -1,0 +1,104 @@
+//! Clusters of a mode's entities, and what they have in common.
+
+use serde::Serialize;
+
+use super::gap::{GapCurve, gap_curve};
+use super::kmeans::means;
+use super::marks::{Having, Marks};
+use super::space::{Space, dot};
+use super::{Scored, largest};
+use crate::{Error, Model, Problem};
+
+/// The starts of a clustering, of which the best is kept.
+const STARTS: u64 = 10;
+
+/// How many clusters are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum K {
+    /// So many.
+    Given(usize),
+    /// As many as the gap statistic picks, up to this.
+    Auto(usize),
+}
+
+/// The clusters of a mode.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Clusters {
+    /// The mode.
+    pub mode: String,
+    /// The largest first.
+    pub clusters: Vec<Cluster>,
+    /// How the number of clusters was found, if it was not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<GapCurve>,
+    /// The cluster of each row, counted from 0.
+    #[serde(skip)]
+    pub of_row: Vec<u32>,
+}
+
+/// A cluster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cluster {
+    /// Counted from 1.
+    pub cluster: usize,
+    /// How many entities it has.
+    pub size: usize,
+    /// Those that are most typical of it, with the cosine of the angle to its centre.
+    pub typical: Vec<Scored>,
+    /// What marks its entities out in the coupled matrices; empty if the data are not known.
+    pub marks: Vec<Marks>,
+}
+
+/// Clusters the entities of a mode by their rows (see [`Space`]): k-means from several starts. `data`, which the model was
+/// trained on, say what clusters have in common.
+///
+/// # Errors
+/// If there is no such mode, or it has fewer rows than clusters are asked for.
+pub fn clusters(
+    model: &Model,
+    data: Option<&Problem>,
+    mode: usize,
+    k: K,
+    top: usize,
+    seed: u64,
+) -> Result<Clusters, Error> {
+    let Some(known) = model.modes().get(mode) else {
+        return Err(Error::param("mode", format!("from 1 to {}", model.modes().len()), mode + 1));
+    };
+    let space = Space::of(model, mode);
+    let (rows, size) = (space.rows(), space.size());
+    let (K::Given(asked) | K::Auto(asked)) = k;
+    if asked == 0 || matches!(k, K::Given(_)) && asked > rows {
+        return Err(Error::param("k", format!("from 1 to {rows}, the rows of {}", known.name()), asked));
+    }
+    let gap = matches!(k, K::Auto(_)).then(|| gap_curve(space.points(), size, asked, seed));
+    let k = gap.as_ref().map_or(asked, |curve| curve.k);
+    let found = means(space.points(), size, k, STARTS, seed);
+
+    let mut sizes = vec![0usize; k];
+    found.nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
+    let mut order: Vec<usize> = (0..k).collect();
+    order.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster]));
+    let having = data.map(|data| Having::of(data, mode));
+    let cluster = |(place, &old): (usize, &usize)| {
+        let centre = &found.centres[old * size..(old + 1) * size];
+        let length = dot(centre, centre).sqrt().max(f64::MIN_POSITIVE);
+        let own = |row: usize| found.nearest[row] as usize == old;
+        let likeness =
+            (0..rows).map(|row| if own(row) { dot(space.point(row), centre) / length } else { f64::NAN });
+        let named =
+            |(row, score): (usize, f64)| Scored { name: known.label(known.id(row)).into_owned(), score };
+        let chosen: Vec<bool> = (0..rows).map(own).collect();
+        Cluster {
+            cluster: place + 1,
+            size: sizes[old],
+            typical: largest(likeness, top).into_iter().map(named).collect(),
+            marks: having.as_ref().map_or(Vec::new(), |having| having.marks(&chosen, top)),
+        }
+    };
+    let clusters = order.iter().enumerate().map(cluster).collect();
+    let mut place_of = vec![0; k];
+    order.iter().zip(0u32..).for_each(|(&old, place)| place_of[old] = place);
+    let of_row = found.nearest.iter().map(|&old| place_of[old as usize]).collect();
+    Ok(Clusters { mode: known.name().to_owned(), clusters, gap, of_row })
+}

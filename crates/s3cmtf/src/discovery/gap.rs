@@ -1,0 +1,131 @@
+//! How many clusters there are: the gap statistic of Tibshirani, Walther and Hastie (2001).
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::kmeans::means;
+use super::matrix::{Moments, eigen};
+use crate::Factor;
+
+/// Points beyond this many are not looked at; a few thousand tell as much.
+const MOST: usize = 4000;
+/// How many sets of points without clusters are drawn, and the starts of each clustering.
+const SETS: u64 = 10;
+const STARTS: u64 = 3;
+
+/// How much better points fall into `k` clusters than points without any would.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gap {
+    /// The number of clusters.
+    pub k: usize,
+    /// The mean logarithm of the scatter of points without clusters, less that of the points.
+    pub gap: f64,
+    /// The standard error of that, from the sets of points without clusters.
+    pub error: f64,
+}
+
+/// The gap for each number of clusters, and the number that it picks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GapCurve {
+    /// From 1 cluster on.
+    pub gaps: Vec<Gap>,
+    /// The least number of clusters whose gap is not clearly below that of one more.
+    pub k: usize,
+}
+
+/// The gap statistic of points for up to `most` clusters.
+pub(super) fn gap_curve(points: &[f32], size: usize, most: usize, seed: u64) -> GapCurve {
+    let count = points.len() / size;
+    let step = count.div_ceil(MOST).max(1);
+    let points: Vec<f32> = points.chunks_exact(size).step_by(step).flatten().copied().collect();
+    let count = points.len() / size;
+    let most = most.clamp(1, count.max(1));
+    let empty = Empty::around(&points, size);
+    let sets: Vec<Vec<f64>> = (0..=SETS)
+        .into_par_iter()
+        .map(|set| {
+            let drawn = if set == 0 { points.clone() } else { empty.draw(count, seed ^ (set << 32)) };
+            let scatter = |k: usize| means(&drawn, size, k, STARTS, seed ^ (k as u64)).scatter;
+            (1..=most).map(|k| scatter(k).max(f64::MIN_POSITIVE).ln()).collect()
+        })
+        .collect();
+    let of_k = |k: usize| {
+        let logs: Vec<f64> = sets[1..].iter().map(|set| set[k - 1]).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64;
+        let error = (variance * (1.0 + 1.0 / logs.len() as f64)).sqrt();
+        Gap { k, gap: mean - sets[0][k - 1], error }
+    };
+    let gaps: Vec<Gap> = (1..=most).map(of_k).collect();
+    let enough = gaps.windows(2).find(|pair| pair[0].gap >= pair[1].gap - pair[1].error);
+    let k = enough.map_or(most, |pair| pair[0].k);
+    GapCurve { gaps, k }
+}
+
+/// A box along the main axes of points, in which points without clusters are drawn.
+struct Empty {
+    axes: Vec<Vec<f64>>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Empty {
+    fn around(points: &[f32], size: usize) -> Self {
+        let moments = Moments::of(&Factor::new(size, points.to_vec()));
+        let axes: Vec<Vec<f64>> =
+            eigen(size, &moments.covariance()).into_iter().map(|(_, axis)| axis).collect();
+        let (mut low, mut high) = (vec![f64::INFINITY; size], vec![f64::NEG_INFINITY; size]);
+        for point in points.chunks_exact(size) {
+            for (place, axis) in axes.iter().enumerate() {
+                let along: f64 = point.iter().zip(axis).map(|(&value, axis)| f64::from(value) * axis).sum();
+                low[place] = low[place].min(along);
+                high[place] = high[place].max(along);
+            }
+        }
+        Empty { axes, low, high }
+    }
+
+    fn draw(&self, count: usize, seed: u64) -> Vec<f32> {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let size = self.axes.len();
+        let mut points = Vec::with_capacity(count * size);
+        for _ in 0..count {
+            let along: Vec<f64> = self
+                .low
+                .iter()
+                .zip(&self.high)
+                .map(|(low, high)| low + (high - low) * generator.random_range(0.0..1.0))
+                .collect();
+            let coordinate =
+                |k: usize| along.iter().zip(&self.axes).map(|(along, axis)| along * axis[k]).sum::<f64>();
+            points.extend((0..size).map(|k| coordinate(k) as f32));
+        }
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(seed: usize) -> f32 {
+        ((seed * 7919 + 101) % 10_007) as f32 / 10_007.0 - 0.5
+    }
+
+    #[test]
+    fn planted_clusters_are_counted_and_an_even_box_is_one() {
+        let centres = [[0.0, 0.0], [6.0, 1.0], [-4.0, 5.0]];
+        let cluster = |place: usize| {
+            let [x, y]: [f32; 2] = centres[place % 3];
+            [x + noise(place), y + noise(place + 5000)]
+        };
+        let points: Vec<f32> = (0..300).flat_map(cluster).collect();
+        let curve = gap_curve(&points, 2, 8, 1);
+        assert_eq!((curve.k, curve.gaps.len()), (3, 8));
+        assert!(curve.gaps.iter().all(|gap| gap.error > 0.0 && gap.error < 0.2));
+        let even: Vec<f32> = (0..400).flat_map(|place| [(place % 20) as f32, (place / 20) as f32]).collect();
+        assert_eq!(gap_curve(&even, 2, 6, 1).k, 1);
+    }
+}

@@ -1,0 +1,101 @@
+//! The rows of a mode as points, such that those are near each other that predictions treat alike.
+
+use rayon::prelude::*;
+
+use super::matrix::{Moments, eigen, sensitivity};
+use crate::Model;
+
+/// The rows of a mode as directions: points at distance 1 from the origin.
+///
+/// Where all numbers of the factor are 0 or more, these are its rows. Where not, they are its rows around their mean, in
+/// coordinates in which the distance of two rows is how far their predictions lie apart: a factor's own coordinates can be
+/// stretched and turned as one likes, if the core is with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    size: usize,
+    points: Vec<f32>,
+}
+
+impl Space {
+    /// The space of a mode.
+    pub fn of(model: &Model, mode: usize) -> Self {
+        let (size, mut points) = coordinates(model, mode);
+        points.par_chunks_exact_mut(size).for_each(|point| {
+            let length = point.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+            if length > 0.0 {
+                point.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+            }
+        });
+        Space { size, points }
+    }
+
+    /// How many coordinates a point has.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many points there are.
+    pub fn rows(&self) -> usize {
+        self.points.len() / self.size
+    }
+
+    /// The point of a row.
+    pub fn point(&self, row: usize) -> &[f32] {
+        &self.points[row * self.size..(row + 1) * self.size]
+    }
+
+    pub(super) fn points(&self) -> &[f32] {
+        &self.points
+    }
+
+    /// How alike two rows are: the cosine of the angle between them.
+    pub fn likeness(&self, a: usize, b: usize) -> f64 {
+        dot(self.point(a), self.point(b))
+    }
+
+    /// A flat map of the points: the two coordinates in which they vary most.
+    pub fn map(&self) -> Vec<[f32; 2]> {
+        let moments = Moments::of(&crate::Factor::new(self.size, self.points.clone()));
+        let axes = eigen(self.size, &moments.covariance());
+        let along = |point: &[f32], axis: usize| -> f32 {
+            let Some((_, axis)) = axes.get(axis) else { return 0.0 };
+            let terms = point.iter().zip(axis).zip(&moments.mean);
+            terms.map(|((&value, axis), mean)| (f64::from(value) - mean) * axis).sum::<f64>() as f32
+        };
+        self.points.par_chunks_exact(self.size).map(|point| [along(point, 0), along(point, 1)]).collect()
+    }
+}
+
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum()
+}
+
+/// Whether no number of a mode's factor is below 0, so that its concepts can be read as they are.
+pub(super) fn is_nonnegative(model: &Model, mode: usize) -> bool {
+    model.factors()[mode].values().iter().all(|&value| value >= 0.0)
+}
+
+fn coordinates(model: &Model, mode: usize) -> (usize, Vec<f32>) {
+    let factor = &model.factors()[mode];
+    let rank = factor.rank();
+    if is_nonnegative(model, mode) {
+        return (rank, factor.values().to_vec());
+    }
+    let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
+    let core = model.core().to_full(model.modes().len());
+    let axes = eigen(rank, &sensitivity(&core, &moments, mode));
+    let axes: Vec<Vec<f64>> = axes
+        .into_iter()
+        .map(|(value, axis)| axis.into_iter().map(|part| part * value.max(0.0).sqrt()).collect())
+        .collect();
+    let mean = &moments[mode].mean;
+    let point = |row: &[f32]| -> Vec<f32> {
+        let along = |axis: &Vec<f64>| {
+            let terms = row.iter().zip(mean).zip(axis);
+            terms.map(|((&value, mean), axis)| (f64::from(value) - mean) * axis).sum::<f64>() as f32
+        };
+        axes.iter().map(along).collect()
+    };
+    let points: Vec<Vec<f32>> = factor.values().par_chunks_exact(rank).map(point).collect();
+    (rank, points.concat())
+}
