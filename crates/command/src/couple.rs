@@ -11,7 +11,7 @@ use s3cmtf::{Coupled, Kind, Naming};
 
 use crate::args::FileArgs;
 use crate::failure::usage;
-use crate::{print, source};
+use crate::{modes, print, source};
 
 /// One `--couple`, as typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,21 +106,7 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 impl CoupleArg {
     /// Which mode is meant, counted from 0, among modes of these names.
     pub(crate) fn mode(&self, names: &[String]) -> anyhow::Result<usize> {
-        let number: Option<usize> = self.mode.parse().ok();
-        number
-            .and_then(|number| number.checked_sub(1))
-            .filter(|&mode| mode < names.len())
-            .or_else(|| names.iter().position(|name| *name == self.mode))
-            .ok_or_else(|| {
-                usage(format!(
-                    "--couple {}={}: there is no mode {}; the modes are {} (or 1 to {})",
-                    self.mode,
-                    self.file.display(),
-                    self.mode,
-                    names.join(", "),
-                    names.len()
-                ))
-            })
+        modes::find(&self.mode, names, &format!("--couple {}={}", self.mode, self.file.display()))
     }
 
     /// The matrix's name among modes of these names: `MODE/STEM`.

@@ -18,6 +18,7 @@ mod generate;
 mod import;
 mod interrupt;
 mod later;
+mod modes;
 mod pages;
 mod predict;
 mod print;

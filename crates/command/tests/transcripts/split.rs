@@ -104,5 +104,32 @@ fn fit_holds_out_the_latest() {
     let text = read(&folder, "ratings.tns");
     let latest = text.lines().filter(|line| line.split(' ').nth(2) == Some("4")).count();
     assert_eq!(run["data"]["test_entries"], latest);
-    fit("--holdout-last year").fails(2, &["there is no mode year", "user, item, month"]);
+    fit("--holdout-last year").fails(2, &["--holdout-last year: there is no mode year", "user, item, month"]);
+}
+
+#[test]
+fn fit_holds_out_some_of_each_user() {
+    let folder = Folder::with_ratings();
+    let fit = |flags: &str| {
+        folder.run(&format!("fit ratings.tns --modes user,item,month --rank 2 --epochs 2 --json {flags}"))
+    };
+    let text = read(&folder, "ratings.tns");
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    text.lines().for_each(|line| *counts.entry(line.split(' ').next().unwrap()).or_default() += 1);
+    for (flags, each) in [("user=3", 3), ("1=20", 20)] {
+        fit(&format!("--holdout-leave {flags} --out model")).succeeds();
+        let run: serde_json::Value = serde_json::from_str(&read(&folder, "model/run.json")).unwrap();
+        let expected: usize = counts.values().map(|&count| each.min(count - 1)).sum();
+        assert_eq!(run["data"]["test_entries"], expected);
+    }
+    for wrong in ["user", "user=0", "=2", "user=x"] {
+        let shown = fit(&format!("--holdout-leave {wrong}"));
+        shown.fails(2, &[&format!("'{wrong}'"), "a mode and a whole number, 1 or more, such as user=2"]);
+    }
+    fit("--holdout-leave year=1").fails(
+        2,
+        &["--holdout-leave year=1: there is no mode year; the modes are user, item, month (or 1 to 3)"],
+    );
+    fit("--holdout-leave user=1 --holdout 0.1").fails(2, &["cannot be used with"]);
+    fit("--holdout-leave user=1 --holdout-last month").fails(2, &["cannot be used with"]);
 }
