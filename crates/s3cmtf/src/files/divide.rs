@@ -6,7 +6,7 @@ use std::path::Path;
 use super::atomic::write_atomically;
 use super::delimited::each_record;
 use super::read::{Opened, Source, open};
-use super::source::is_standard_input;
+use super::source::is_read_once;
 use crate::Error;
 
 /// The number of rows of a text file, which may be packed; `None` if it is not text.
@@ -68,8 +68,8 @@ fn each_row(source: &Source, mut work: impl FnMut(&[u8], bool) -> Result<(), Err
         let path = source.paths.first().cloned().unwrap_or_default();
         return Err(Error::file(&path, "and others are several files, but one is needed"));
     };
-    if is_standard_input(path) {
-        return Err(Error::file(path, "is standard input, which cannot be read twice"));
+    if is_read_once(path) {
+        return Err(Error::file(path, "is standard input or a pipe, which cannot be read twice"));
     }
     match open(source, path, &[], None)? {
         Opened::Binary(_) => Ok(false),

@@ -45,9 +45,11 @@ impl Format {
 
     /// The format of a file that starts with `head`, unpacked; `whole` says that it also ends there.
     pub(super) fn detect(head: &[u8], whole: bool, path: &Path) -> Self {
-        const MAGIC: [(&[u8], Format); 5] = [
+        const MAGIC: [(&[u8], Format); 6] = [
             (b"PAR1", Format::Parquet),
             (b"ARROW1", Format::Arrow),
+            // A stream of Arrow, which has no other mark.
+            (b"\xff\xff\xff\xff", Format::Arrow),
             (b"%%MatrixMarket", Format::MatrixMarket),
             (b"PK\x03\x04", Format::Numpy),
             (b"\x93NUMPY", Format::Numpy),
@@ -126,6 +128,7 @@ mod tests {
             assert_eq!(Format::detect(head.as_bytes(), true, Path::new(name)), format, "{head:?} {name}");
         }
         assert_eq!(Format::detect(b"\x93NUMPY\x01", true, Path::new("a")), Format::Numpy);
+        assert_eq!(Format::detect(b"\xff\xff\xff\xff\x10\0", true, Path::new("a")), Format::Arrow);
         assert_eq!(Format::detect(b"1 2 3\n4 5 -", false, Path::new("a")), Format::Tns);
     }
 }
