@@ -12,7 +12,7 @@ use s3cmtf::{Entries, Error, Problem, files};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::failure::{is_usage, usage};
+use crate::failure::{is_usage, told, usage};
 use crate::print::{self, short};
 use crate::{problem, source};
 
@@ -74,10 +74,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             // What was typed is wrong, for every file.
             Err(error) if is_usage(&error) => return Err(error),
             Err(error) => {
+                let error = told(error);
                 print::error(&error);
                 if args.json {
                     let file = file.display().to_string();
-                    print::json(&serde_json::json!({ "file": file, "error": error.to_string() }))?;
+                    print::json(&serde_json::json!({ "file": file, "error": error }))?;
                 }
                 code = ExitCode::FAILURE;
             }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use s3cmtf::files::{self, Source};
 use s3cmtf::prepare::{Matrix, MatrixSpec, ModeSpec};
-use s3cmtf::table::{Kind as ColumnKind, Selector};
+use s3cmtf::table::{Kind as ColumnKind, Selector, did_you_mean};
 use s3cmtf::{Coupled, Kind, Naming};
 
 use crate::args::FileArgs;
@@ -90,8 +90,9 @@ fn find_kind(word: &str) -> Option<Kind> {
 }
 
 fn no_kind(word: &str) -> String {
+    let hint = did_you_mean([Kind::Missing, Kind::Zeros, Kind::Graph].map(Kind::name), word);
     format!(
-        "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT (a file name may not have a comma, and columns \
+        "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT{hint} (a file name may not have a comma, and columns \
          follow a colon); it {FORM}"
     )
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{DataArgs, SettingArgs};
+use super::{DataArgs, SettingArgs, decimal};
 
 /// What `fit` was given.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub(crate) struct FitArgs {
     pub(crate) test: Option<PathBuf>,
     /// Hold out this share of the entries, between 0 and 1; without --test they are what test RMSE means. With
     /// --patience, which watches them, the final model is trained on all entries [default: 0.1 with --patience]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) holdout: Option<f64>,
     /// Hold out the latest entries by this mode, whose ids are in order of time, rather than random ones: about the share
     /// of --holdout [default: 0.1]; those of one id stay together

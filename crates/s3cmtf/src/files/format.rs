@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::lines::{data_lines, tokens};
 use super::number::parse_number;
+use crate::table::did_you_mean;
 
 /// What a table is stored as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,8 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Self, String> {
         let names = || Format::ALL.map(Format::name).join(", ");
         let format = Format::ALL.into_iter().find(|format| format.name() == name);
-        format.ok_or_else(|| format!("\"{name}\" is not one of {}", names()))
+        let hint = || did_you_mean(Format::ALL.map(Format::name), name);
+        format.ok_or_else(|| format!("\"{name}\" is not one of {}{}", names(), hint()))
     }
 }
 
@@ -104,6 +106,8 @@ mod tests {
         }
         let error = "xlsx".parse::<Format>().unwrap_err();
         assert_eq!(error, "\"xlsx\" is not one of tns, csv, mtx, parquet, arrow, npz");
+        let error = "paquet".parse::<Format>().unwrap_err();
+        assert!(error.ends_with("npz, did you mean \"parquet\"?"), "{error}");
     }
 
     #[test]

@@ -17,10 +17,11 @@ mod number;
 mod pieces;
 mod problem_file;
 mod read;
+mod similar;
 mod source;
 mod table;
 
-pub use atomic::{check_file, write_atomically};
+pub use atomic::{check_file, make_folder, write_atomically};
 pub use checkpoint::{load_checkpoint, save_checkpoint};
 pub use divide::{count_text_rows, divide_text};
 pub use export::{OutFormat, export_model, write_csv, write_table};
@@ -29,4 +30,5 @@ pub use format::Format;
 pub use import::{Coupling, Dataset, Imported, import};
 pub use problem_file::{is_problem, load_problem, save_problem};
 pub use read::{SampledColumn, Source, columns, format, kinds, line_of_row, read_table};
+pub use similar::similar;
 pub use table::{line_of, read_coordinates, read_entries, with_line};

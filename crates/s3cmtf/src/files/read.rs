@@ -57,7 +57,7 @@ impl Source {
     }
 
     /// What errors call it.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self.paths.as_slice() {
             [] => "no file".to_owned(),
             [path] => path.display().to_string(),
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    fn no_rows(&self) -> Error {
+    pub(super) fn no_rows(&self) -> Error {
         let path = self.paths.first().cloned().unwrap_or_default();
         let what = if self.paths.len() > 1 { "has no rows, nor have the other files" } else { "has no rows" };
         Error::file(&path, what)

@@ -1,0 +1,69 @@
+//! What is said of what is wrong, word by word: `errors.txt` has a line of the command, what it then prints on stderr, and
+//! its exit code.
+
+use std::fs;
+
+use crate::harness::Folder;
+
+const TRANSCRIPT: &str = include_str!("errors.txt");
+
+/// Files of which each but a few has one thing wrong with it.
+fn folder() -> Folder {
+    let folder = Folder::with_model();
+    for (name, bytes) in [
+        ("r.csv", &b"user,film,when,stars\na,x,2017-01-01,1\nb,x,2017-01-02,2\na,y,2017-01-03,3\n"[..]),
+        ("list.csv", b"film,title,genres,year,price\nx,t,d,1,2\n"),
+        ("utf16.csv", b"\xff\xfeu\0,\0v\0\n\0"),
+        ("double.csv", b"user,user,stars\na,b,1\nc,d,2\n"),
+        ("quote.csv", b"user,film,stars\na,x,1\n\"b,y,2\n"),
+        ("blank.csv", b"\n\n"),
+        ("hole.csv", b"user,film,stars\na,x,1\nb,,2\n"),
+        ("comma.csv", b"user,film,stars\na,x,1\nb,y,\"1,5\"\n"),
+        ("short.csv", b"user,film,stars\na,x,1\nb,2\n"),
+        ("soon.csv", b"user,film,when,stars\na,x,2017-01-01,1\nb,y,soon,2\n"),
+        ("twice.csv", b"user,film,stars\na,x,1\na,x,2\nb,x,2\n"),
+        ("cut.npy", b"\x93NUMPY\x01\x00\x05\x00{}{} "),
+        ("cut.npz", b"PK\x03\x04xx"),
+        ("cut.parquet", b"PAR1xx"),
+        ("cut.arrow", b"ARROW1xx"),
+        ("array.mtx", b"%%MatrixMarket matrix array real general\n1 1\n"),
+        ("cut.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n"),
+    ] {
+        folder.write(name, bytes);
+    }
+    fs::create_dir(folder.path("other")).unwrap();
+    folder.write("other/file", "x");
+    folder.run("fit r.csv --rank 1 --epochs 2 --quiet --out named").succeeds();
+    let sgd = "--rank 2 --epochs 2 --algorithm sgd --quiet";
+    folder.run(&format!("fit ratings.tns {sgd} --out sgd")).succeeds();
+    folder.run(&format!("fit ratings.tns {sgd} --orthogonal --out orthogonal")).succeeds();
+    folder.run("convert ratings.tns --out whole.s3cmtf").succeeds();
+    let whole = fs::read(folder.path("whole.s3cmtf")).unwrap();
+    folder.write("cut.s3cmtf", &whole[..300]);
+    let model = fs::read(folder.path("model/model.safetensors")).unwrap();
+    let run = fs::read(folder.path("model/run.json")).unwrap();
+    for (name, model, run) in
+        [("cut", &model[..100], Some(&run[..])), ("odd", &model, Some(b"{")), ("half", &model, None)]
+    {
+        fs::create_dir(folder.path(name)).unwrap();
+        folder.write(&format!("{name}/model.safetensors"), model);
+        if let Some(run) = run {
+            folder.write(&format!("{name}/run.json"), run);
+        }
+    }
+    folder
+}
+
+#[test]
+fn every_error_says_where_and_what() {
+    let folder = folder();
+    let (mut expected, mut found) = (String::new(), String::new());
+    for case in TRANSCRIPT.split("\n$ ").map(|case| case.trim_start_matches("$ ").trim_end()) {
+        let line = case.lines().next().unwrap();
+        let shown = folder.run(line);
+        assert_eq!(shown.stdout, "", "{line}");
+        expected.push_str(&format!("$ {case}\n"));
+        found.push_str(&format!("$ {line}\n{}[{}]\n", shown.stderr, shown.code));
+    }
+    assert!(expected == found, "what was found:\n{found}");
+}
