@@ -1,6 +1,7 @@
 //! `s3cmtf check`: what is in data files, and what is wrong with them.
 
 mod bars;
+mod estimate;
 mod odd;
 mod table;
 
