@@ -22,6 +22,16 @@ fn folder() -> Folder {
         ("short.csv", b"user,film,stars\na,x,1\nb,2\n"),
         ("soon.csv", b"user,film,when,stars\na,x,2017-01-01,1\nb,y,soon,2\n"),
         ("twice.csv", b"user,film,stars\na,x,1\na,x,2\nb,x,2\n"),
+        ("pairs.tns", b"1 1 5\n1 2 3\n2 1 4\n"),
+        ("far.tns", b"1 1 1\n500 1 1\n"),
+        ("minus.tns", b"1 2 1\n2 3 -1\n"),
+        ("self.tns", b"1 1 1\n"),
+        ("single.csv", b"user,film,stars\na,x,1\nb,x,2\n"),
+        ("same.csv", b"user,film,when,stars\na,x,2017-01-01,1\nb,x,2017-01-01,2\n"),
+        ("one.csv", b"user,film,stars\na,x,1\n"),
+        ("complex.mtx", b"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n"),
+        ("hermitian.mtx", b"%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n"),
+        ("far.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n"),
         ("cut.npy", b"\x93NUMPY\x01\x00\x05\x00{}{} "),
         ("cut.npz", b"PK\x03\x04xx"),
         ("cut.parquet", b"PAR1xx"),
@@ -30,6 +40,44 @@ fn folder() -> Folder {
         ("cut.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n"),
     ] {
         folder.write(name, bytes);
+    }
+    for (name, shape, bytes) in [
+        ("cube.npy", "(1, 1, 1)", 8),
+        ("less.npy", "(4, 3)", 8),
+        ("huge.npy", "(4294967296, 4294967296, 9)", 0),
+    ] {
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let start =
+            [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+        folder.write(name, [start, vec![0; bytes]].concat());
+    }
+    for (name, text) in [
+        ("ml-short/ratings.csv", "userId,movieId,rating,timestamp\n1,2,3.5\n"),
+        ("ml-short/movies.csv", "movieId,title,genres\n"),
+        ("ml-id/ratings.dat", "1::x::5::978300760\n"),
+        ("ml-id/movies.dat", "1::A::B\n"),
+        ("ml-time/ratings.dat", "1::1::5::soon\n"),
+        ("ml-time/movies.dat", "1::A::B\n"),
+        ("ml-movie/ratings.dat", "1::1::5::978300760\n"),
+        ("ml-movie/movies.dat", "1::A\n"),
+        ("ml-alone/ratings.dat", "1::1::5::978300760\n"),
+        ("ml-twice/ratings.dat", "1::1::5::978300760\n"),
+        ("ml-twice/ratings.csv", "userId,movieId,rating,timestamp\n"),
+        ("ml-empty/ratings.csv", "userId,movieId,rating,timestamp\n"),
+        ("ml-empty/movies.csv", "movieId,title,genres\n1,A,B\n"),
+        ("nf-first/combined_data_1.txt", "1488844,3,2005-09-06\n"),
+        ("nf-title/combined_data_1.txt", "1:\n1488844,3,2005-09-06\n"),
+        ("nf-title/movie_titles.csv", "1,2003\n"),
+        ("nf-both/combined_data_1.txt", "1:\n1488844,3,2005-09-06\n"),
+        ("nf-both/mv_0000001.txt", "1:\n1488844,3,2005-09-06\n"),
+        (
+            "yelp/review.json",
+            "{\"user_id\":\"u\",\"business_id\":\"b\",\"stars\":\"many\",\"date\":\"2018-01-01\"}\n",
+        ),
+        ("cut.zip", "PK\u{3}\u{4}xx"),
+    ] {
+        fs::create_dir_all(folder.path(name).parent().unwrap()).unwrap();
+        folder.write(name, text);
     }
     fs::create_dir(folder.path("other")).unwrap();
     folder.write("other/file", "x");

@@ -16,6 +16,10 @@ fn a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
     let mut kills = 0;
     for turn in 0..200u64 {
         let begun = folder.path("model/checkpoint.safetensors").exists();
+        if begun && kills == 1 {
+            let said = "--resume goes on with the settings of the run: no others can be given";
+            folder.run("fit ratings.tns --rank 7 --resume model").fails(2, &[said]);
+        }
         let resume = if begun { "--resume model" } else { "" };
         let flags = if begun { "fit ratings.tns --quiet" } else { FIT };
         let line = format!("{flags} {resume} --checkpoint-every 0.001s --out model");
