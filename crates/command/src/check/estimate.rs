@@ -15,9 +15,11 @@ pub(super) struct Epoch {
     pub(super) bytes: f64,
 }
 
-/// The squares of concepts that a thread goes through in a second. Epochs of 20 thousand to a million entries at ranks of 12
-/// and 24 took between half and twice as long.
+/// The squares of concepts that a thread goes through in a second. Epochs of 1 and 5 million entries at rank 10, on two
+/// cores that had other work too, took between once and five times as long, five where ids were many and runs short.
 const SPEED: f64 = 1e9;
+/// A run costs this much of what the numbers of the core would, if they were squares of concepts.
+const RUN: f64 = 0.3;
 /// The command itself and what its threads work with.
 const BASE: f64 = 16e6;
 /// The bytes of a name, with what finds it.
@@ -30,7 +32,8 @@ const SAMPLE: usize = 1 << 16;
 const GROWING: f64 = 1.5;
 
 impl Epoch {
-    /// The time: each entry is looked at once per mode, for the square of what its row is multiplied with.
+    /// The time: each entry is looked at once per mode, for the square of what its row is multiplied with, and the core once
+    /// per run.
     ///
     /// The memory is the higher of two: when the entries are put in the order of each mode, those as they were read are still
     /// there; when draws are averaged they are gone, but all is there that is known of rows. Runs of 1 and 5 million entries
@@ -39,6 +42,7 @@ impl Epoch {
         let params = Params::default();
         let (ranks, threads) = (params.ranks_for(problem.order()), params.n_threads());
         let squares: usize = ranks.iter().map(|rank| rank * rank).sum();
+        let core: f64 = ranks.iter().map(|&rank| rank as f64).product();
         let (entries, order) = (problem.entries().len() as f64, problem.order() as f64);
         let runs: f64 = (0..problem.order()).map(|mode| runs(problem, mode)).sum();
         // For each mode an index and a value, and what each run has.
@@ -55,7 +59,7 @@ impl Epoch {
         Epoch {
             rank: ranks.first().copied().unwrap_or(0),
             threads,
-            seconds: entries * squares as f64 / SPEED / threads as f64,
+            seconds: entries * (squares as f64 + RUN * core * runs) / SPEED / threads as f64,
             bytes: BASE + ordered + read.max(rows) + names + CELL * cells as f64,
         }
     }

@@ -72,9 +72,13 @@ impl More {
             megabytes if megabytes < 1e3 => format!("{megabytes:.0} MB"),
             megabytes => format!("{:.1} GB", megabytes / 1e3),
         };
+        let time = match *seconds {
+            seconds if seconds < 0.01 => "less than 0.01 s".to_owned(),
+            seconds => format!("about {seconds:.2} s"),
+        };
         writeln!(
             out,
-            "  {:width$}  about {seconds:.2} s with {threads} thread{plural} at rank {rank}, and {memory} of memory",
+            "  {:width$}  {time} with {threads} thread{plural} at rank {rank}, and {memory} of memory",
             "epoch"
         )?;
         writeln!(out, "  {:width$}  {}", "fit", self.fit)
