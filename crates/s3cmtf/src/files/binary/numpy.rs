@@ -29,7 +29,10 @@ pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
     let names = array_names(path)?;
     if let Some(values) = coordinate_values(&names) {
         let (coords, numbers) = coordinates(path, values)?;
-        let mut head = coords.head().map_err(fail)?;
+        let (names, _) = coords.columns().map_err(fail)?;
+        // Ids whatever they look like: small ones would be taken for ratings.
+        let mut head: Vec<Head> =
+            names.into_iter().map(|name| (name, Some(Raw::Signed(Vec::new())))).collect();
         head.push((values.to_owned(), Some(numbers)));
         return Ok(head);
     }
