@@ -1,6 +1,7 @@
 //! `s3cmtf check`: what is in data files, and what is wrong with them.
 
 mod bars;
+mod estimate;
 mod odd;
 mod table;
 
@@ -12,7 +13,7 @@ use s3cmtf::{Entries, Error, Problem, files};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
-use crate::failure::{is_usage, usage};
+use crate::failure::{is_usage, told, usage};
 use crate::print::{self, short};
 use crate::{problem, source};
 
@@ -74,10 +75,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
             // What was typed is wrong, for every file.
             Err(error) if is_usage(&error) => return Err(error),
             Err(error) => {
+                let error = told(error);
                 print::error(&error);
                 if args.json {
                     let file = file.display().to_string();
-                    print::json(&serde_json::json!({ "file": file, "error": error.to_string() }))?;
+                    print::json(&serde_json::json!({ "file": file, "error": error }))?;
                 }
                 code = ExitCode::FAILURE;
             }

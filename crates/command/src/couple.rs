@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use s3cmtf::files::{self, Source};
 use s3cmtf::prepare::{Matrix, MatrixSpec, ModeSpec};
-use s3cmtf::table::{Kind as ColumnKind, Selector};
+use s3cmtf::table::{Kind as ColumnKind, Selector, did_you_mean};
 use s3cmtf::{Coupled, Kind, Naming};
 
 use crate::args::FileArgs;
 use crate::failure::usage;
-use crate::{print, source};
+use crate::{modes, print, source};
 
 /// One `--couple`, as typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,8 +90,9 @@ fn find_kind(word: &str) -> Option<Kind> {
 }
 
 fn no_kind(word: &str) -> String {
+    let hint = did_you_mean([Kind::Missing, Kind::Zeros, Kind::Graph].map(Kind::name), word);
     format!(
-        "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT (a file name may not have a comma, and columns \
+        "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT{hint} (a file name may not have a comma, and columns \
          follow a colon); it {FORM}"
     )
 }
@@ -106,21 +107,7 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 impl CoupleArg {
     /// Which mode is meant, counted from 0, among modes of these names.
     pub(crate) fn mode(&self, names: &[String]) -> anyhow::Result<usize> {
-        let number: Option<usize> = self.mode.parse().ok();
-        number
-            .and_then(|number| number.checked_sub(1))
-            .filter(|&mode| mode < names.len())
-            .or_else(|| names.iter().position(|name| *name == self.mode))
-            .ok_or_else(|| {
-                usage(format!(
-                    "--couple {}={}: there is no mode {}; the modes are {} (or 1 to {})",
-                    self.mode,
-                    self.file.display(),
-                    self.mode,
-                    names.join(", "),
-                    names.len()
-                ))
-            })
+        modes::find(&self.mode, names, &format!("--couple {}={}", self.mode, self.file.display()))
     }
 
     /// The matrix's name among modes of these names: `MODE/STEM`.

@@ -1,5 +1,6 @@
 //! How a failure is told, and which exit code it has.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use s3cmtf::{Error, files};
@@ -31,10 +32,22 @@ pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
 /// Tells the user what went wrong: exit code 2 for what was typed, 1 for the rest.
 pub(crate) fn report(error: anyhow::Error) -> ExitCode {
     let usage = is_usage(&error);
+    print::error(told(error));
+    ExitCode::from(if usage { 2 } else { 1 })
+}
+
+/// What is said of an error.
+pub(crate) fn told(error: anyhow::Error) -> String {
     match error.downcast::<Error>() {
         // The library knows entries, the user knows lines.
-        Ok(error) => print::error(files::with_line(error)),
-        Err(error) => print::error(format_args!("{error:#}")),
+        Ok(error) => {
+            let near = match &error {
+                Error::Io { path, source } if source.kind() == ErrorKind::NotFound => files::similar(path),
+                _ => None,
+            };
+            let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
+            format!("{}{hint}", files::with_line(error))
+        }
+        Err(error) => format!("{error:#}"),
     }
-    ExitCode::from(if usage { 2 } else { 1 })
 }

@@ -8,7 +8,7 @@ use crate::args::FitArgs;
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::Progress;
-use crate::{interrupt, print, problem, summary, unknown};
+use crate::{interrupt, modes, print, problem, summary, unknown};
 
 /// The share of the latest entries that are held out unless told otherwise.
 const LAST: f64 = 0.1;
@@ -94,16 +94,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
 
 /// Which entries are held out, if any are.
 fn holdout(args: &FitArgs, problem: &Problem) -> anyhow::Result<Option<HoldOut>> {
-    let Some(name) = &args.holdout_last else { return Ok(args.holdout.map(HoldOut::Random)) };
     let names: Vec<&str> = problem.modes().iter().map(|mode| mode.name()).collect();
-    let number = name.parse().ok().filter(|number| (1..=names.len()).contains(number));
-    let mode = names.iter().position(|known| known == name).or(number.map(|number: usize| number - 1));
-    let Some(mode) = mode else {
-        return Err(usage(format!(
-            "--holdout-last: there is no mode {name}; there are {}",
-            names.join(", ")
-        )));
-    };
+    if let Some(leave) = &args.holdout_leave {
+        let mode = modes::find(&leave.mode, &names, &format!("--holdout-leave {leave}"))?;
+        return Ok(Some(HoldOut::Leave { mode, count: leave.count }));
+    }
+    let Some(name) = &args.holdout_last else { return Ok(args.holdout.map(HoldOut::Random)) };
+    let mode = modes::find(name, &names, &format!("--holdout-last {name}"))?;
     Ok(Some(HoldOut::Last { mode, share: args.holdout.unwrap_or(LAST) }))
 }
 

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use s3cmtf::files;
 use s3cmtf::synthetic::Source;
 
@@ -14,7 +13,7 @@ use crate::progress::count_bar;
 /// Runs the verb.
 pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<ExitCode> {
     let shape = args.shape()?;
-    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    files::make_folder(&args.out)?;
     let mut written = Vec::new();
     let mut write = |name: &str, source: &Source<'_>, part: &dyn Fn(usize) -> bool| -> anyhow::Result<()> {
         let path = args.out.join(format!("{name}.tns"));

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use s3cmtf::files::{self, Imported, OutFormat};
 
 use crate::args::{ImportArgs, quoted};
@@ -11,9 +10,13 @@ use crate::print;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    // Minutes of reading should not end at a place that nothing can be written to.
+    if args.out.is_file() {
+        files::make_folder(&args.out)?;
+    }
     let imported = files::import(args.dataset, &args.path)?;
     let format: OutFormat = args.to.into();
-    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    files::make_folder(&args.out)?;
     let mut written = Vec::new();
     for table in &imported.tables {
         let path = file(&args.out, &table.name, format);

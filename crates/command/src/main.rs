@@ -19,6 +19,7 @@ mod import;
 mod interrupt;
 mod later;
 mod memory;
+mod modes;
 mod pages;
 mod predict;
 mod print;

@@ -1,11 +1,9 @@
 //! `s3cmtf completions` and `s3cmtf man`: what shells and readers of manuals want, made of the definition of the flags.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
@@ -28,7 +26,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     match &args.out {
         None => print::out(|out| Man::new(command).render(out))?,
         Some(folder) => {
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            s3cmtf::files::make_folder(folder)?;
             write_pages(&command, "s3cmtf", folder)?;
         }
     }

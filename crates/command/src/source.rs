@@ -7,12 +7,22 @@ use s3cmtf::files::{self, Format, Source};
 use s3cmtf::table::Want;
 
 use crate::args::FileArgs;
+use crate::failure::usage;
 
 /// The files that were typed, of which each may be a pattern, as one source.
 pub(crate) fn of(paths: &[PathBuf], file: &FileArgs) -> anyhow::Result<Source> {
     let mut source = Source { paths: Vec::new(), format: file.format, header: file.header };
     for path in paths {
         source.paths.extend(Source::new(path)?.paths);
+    }
+    // The verbs that take a whole problem have done so already.
+    for path in &source.paths {
+        if files::is_problem(path)? {
+            return Err(usage(format!(
+                "{}: is a whole problem, but a table is needed here: give that which it was made of",
+                path.display()
+            )));
+        }
     }
     Ok(source)
 }

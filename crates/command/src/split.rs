@@ -10,7 +10,7 @@ use s3cmtf::table::{Column, Data, Kind, Selector, Table, Want, time};
 
 use crate::args::SplitArgs;
 use crate::failure::usage;
-use crate::{print, source};
+use crate::{print, problem, source};
 
 /// The share to test with unless told otherwise.
 const SHARE: f64 = 0.1;
@@ -18,22 +18,31 @@ const SHARE: f64 = 0.1;
 /// Runs the verb.
 pub(crate) fn run(args: &SplitArgs) -> anyhow::Result<ExitCode> {
     check(args)?;
-    let source = source::of_one(&args.tensor, &args.file)?;
-    let rows = files::count_text_rows(&source)?;
+    if let Some(path) = problem::kept(&args.tensor)? {
+        return Err(usage(format!(
+            "{}: is a whole problem, which is not split: split the table that it was made of, or let fit --holdout hold \
+             entries out",
+            path.display()
+        )));
+    }
+    let source = source::of(&args.tensor, &args.file)?;
     let format = files::format(&source)?;
     if args.to.is_some() && format == Format::Tns {
         return Err(usage("--to is for tables with headings, but the tensor is a file of indices"));
     }
+    let rows = files::count_text_rows(&source)?;
     let (held, paths) = match (rows, args.to) {
         (Some(rows), None) => {
             let held = held(args, &source, rows)?;
-            let paths = paths(&args.out, &ending(&args.tensor, format))?;
+            let paths = paths(&args.out, &ending(&source.paths[0], format))?;
             files::divide_text(&source, &held, &paths[0], &paths[1])?;
             (held, paths)
         }
         (_, to) => {
-            let to = to.map_or(OutFormat::Parquet, OutFormat::from);
-            let table = read_all(&source, rows.is_some(), to == OutFormat::Parquet)?;
+            let is_text = matches!(format, Format::Tns | Format::Csv);
+            let own = if is_text { OutFormat::Csv } else { OutFormat::Parquet };
+            let to = to.map_or(own, OutFormat::from);
+            let table = read_all(&source, is_text, to == OutFormat::Parquet)?;
             let held = held(args, &source, table.columns.first().map_or(0, |column| column.data.len()))?;
             let paths = paths(&args.out, to.name())?;
             for (path, side) in paths.iter().zip([false, true]) {
@@ -96,7 +105,7 @@ fn held(args: &SplitArgs, source: &Source, rows: usize) -> anyhow::Result<Vec<bo
         let all = if test == 0 { "none" } else { "all" };
         anyhow::bail!(
             "{}: {all} of the {} rows would be to test with, but both files need some",
-            args.tensor.display(),
+            source.name(),
             held.len()
         );
     }
@@ -112,13 +121,19 @@ fn read_column(source: &Source, column: &str, kind: Kind) -> anyhow::Result<Data
 /// All columns. Those of a file with types keep them; of a text only numbers become such, and only `into_types`, since
 /// anything else stays exactly as it is written.
 fn read_all(source: &Source, is_text: bool, into_types: bool) -> anyhow::Result<Table> {
-    let kinds = files::kinds(source)?.into_iter().map(|(_, kind)| match kind {
+    let (names, kinds): (Vec<String>, Vec<Kind>) = files::kinds(source)?.into_iter().unzip();
+    let kinds = kinds.into_iter().map(|kind| match kind {
         Kind::Number if into_types || !is_text => Kind::Number,
         Kind::Time if !is_text => Kind::Time,
         _ => Kind::Id,
     });
-    let want = |(place, kind): (usize, Kind)| Want { column: Selector::Place(place), kind };
-    let wants: Vec<Want> = kinds.enumerate().map(want).collect();
+    // By name where there is one: the next file may have its columns in another order.
+    let column = |(place, name): (usize, &String)| match Selector::of(name) {
+        Selector::Name(_) if names.iter().filter(|other| *other == name).count() == 1 => Selector::of(name),
+        _ => Selector::Place(place),
+    };
+    let columns = names.iter().enumerate().map(column);
+    let wants: Vec<Want> = columns.zip(kinds).map(|(column, kind)| Want { column, kind }).collect();
     Ok(files::read_table(source, &wants)?)
 }
 
@@ -151,6 +166,6 @@ fn ending(path: &Path, format: Format) -> String {
 
 /// The two files in their folder, which is made.
 fn paths(folder: &Path, ending: &str) -> anyhow::Result<[PathBuf; 2]> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    files::make_folder(folder)?;
     Ok(["train", "test"].map(|name| folder.join(format!("{name}.{ending}"))))
 }

@@ -22,7 +22,8 @@ fn coupled_matrices_make_clusters_clearer() {
     let world = generate(&WorldParams::default());
     let [coupled, plain] = models(&world).map(|(model, problem)| {
         let mode = &model.modes()[1];
-        let planted: Vec<u32> = (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
+        let planted: Vec<u32> =
+            (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
         let given = discovery::clusters(&model, Some(&problem), 1, K::Given(5), 5, 1).unwrap();
         let auto = discovery::clusters(&model, Some(&problem), 1, K::Auto(10), 5, 1).unwrap();
         for cluster in &given.clusters {
@@ -30,7 +31,9 @@ fn coupled_matrices_make_clusters_clearer() {
         }
         let curve = auto.gap.unwrap();
         println!("{curve:?}");
-        for concept in discovery::concepts(&model, 4).concepts.iter().filter(|concept| concept.mode == "business") {
+        for concept in
+            discovery::concepts(&model, 4).concepts.iter().filter(|concept| concept.mode == "business")
+        {
             println!("{concept:?}");
         }
         println!("{:?}", discovery::concepts(&model, 8).interactions);

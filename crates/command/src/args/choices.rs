@@ -2,14 +2,15 @@
 
 use clap::ValueEnum;
 use s3cmtf::files::OutFormat;
+use s3cmtf::table::did_you_mean;
 use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Params, Part, Scheme};
 
 /// What `--duplicates` says.
 pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
-    Duplicates::ALL
-        .into_iter()
-        .find(|duplicates| duplicates.name() == word)
-        .ok_or_else(|| "should be mean, last, sum or error".into())
+    Duplicates::ALL.into_iter().find(|duplicates| duplicates.name() == word).ok_or_else(|| {
+        let hint = did_you_mean(Duplicates::ALL.map(Duplicates::name), word);
+        format!("should be mean, last, sum or error{hint}")
+    })
 }
 
 /// The words of `--core`.

@@ -1,11 +1,13 @@
 //! The flags of `fit`: what goes in and out, and the settings.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{DataArgs, SettingArgs};
+use super::{DataArgs, SettingArgs, decimal};
 
 /// What `fit` was given.
 #[derive(Debug, Args)]
@@ -21,12 +23,15 @@ pub(crate) struct FitArgs {
     pub(crate) test: Option<PathBuf>,
     /// Hold out this share of the entries, between 0 and 1; without --test they are what test RMSE means. With
     /// --patience, which watches them, the final model is trained on all entries [default: 0.1 with --patience]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) holdout: Option<f64>,
     /// Hold out the latest entries by this mode, whose ids are in order of time, rather than random ones: about the share
     /// of --holdout [default: 0.1]; those of one id stay together
     #[arg(long, value_name = "MODE", help_heading = "Data")]
     pub(crate) holdout_last: Option<String>,
+    /// Hold out K random entries of each id of a mode, of which at least one entry stays to train on: user=2
+    #[arg(long, value_name = "MODE=K", conflicts_with_all = ["holdout", "holdout_last"], help_heading = "Data")]
+    pub(crate) holdout_leave: Option<Leave>,
     /// Keep to about this much memory, such as 2GB: entries of a converted file that do not fit are read from disk in every
     /// epoch, which comes to the same model
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
@@ -56,6 +61,33 @@ pub(crate) struct FitArgs {
     /// No progress; notes, errors and the summary are still printed
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+/// So many entries of each id of a mode.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Leave {
+    /// The mode, by name or by number from 1.
+    pub(crate) mode: String,
+    /// How many of each id.
+    pub(crate) count: usize,
+}
+
+impl FromStr for Leave {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let leave = text.rsplit_once('=').and_then(|(mode, count)| {
+            let count = count.parse().ok().filter(|&count: &usize| count > 0)?;
+            (!mode.is_empty()).then(|| Leave { mode: mode.to_owned(), count })
+        });
+        leave.ok_or_else(|| "should be a mode and a whole number, 1 or more, such as user=2".into())
+    }
+}
+
+impl fmt::Display for Leave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.mode, self.count)
+    }
 }
 
 /// A time such as `30s`, `5m` or `2h`.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use s3cmtf::Kind;
 use s3cmtf::synthetic::{MatrixShape, Shape};
+use s3cmtf::table::did_you_mean;
 
-use super::whole;
+use super::{decimal, whole};
 use crate::failure::usage;
 
 /// What `generate` was given.
@@ -24,13 +25,13 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     entries: Option<usize>,
     /// How unevenly entries fall on ids: 0 is evenly; at 1 a hundredth of the ids have a tenth of the entries
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "S")]
     skew: Option<f64>,
     /// The rank of the planted model
     #[arg(long, value_name = "R", value_parser = whole::<usize>)]
     planted_rank: Option<usize>,
     /// The standard deviation of the noise around the planted model
-    #[arg(long, value_name = "SD")]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "SD")]
     noise: Option<f64>,
     /// A coupled matrix in place of the shape's: its mode (from 1), its name, its kind, its columns, its entries
     #[arg(long, value_name = "MODE=NAME,KIND,COLUMNS,ENTRIES")]
@@ -39,7 +40,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, conflicts_with = "couple")]
     uncoupled: bool,
     /// Write this share of the entries to test.tns
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) test: f64,
     /// The seed of everything
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
@@ -50,7 +51,8 @@ impl GenerateArgs {
     /// The shape that was asked for.
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         let mut shape = Shape::named(&self.shape).ok_or_else(|| {
-            usage(format!("there is no shape {:?}; there are {}", self.shape, Shape::NAMES.join(", ")))
+            let hint = did_you_mean(Shape::NAMES, &self.shape);
+            usage(format!("there is no shape {:?}{hint} (there are {})", self.shape, Shape::NAMES.join(", ")))
         })?;
         shape.sizes = self.sizes.clone().unwrap_or(shape.sizes);
         shape.entries = self.entries.unwrap_or(shape.entries);
@@ -79,7 +81,8 @@ impl GenerateArgs {
         }
         if let Some(matrix) = shape.matrices.iter().find(|matrix| matrix.mode >= order) {
             return Err(usage(format!(
-                "{}: mode {}, but there are {order} modes",
+                "--couple {}={}: there is no mode {}, but {order} modes",
+                matrix.mode + 1,
                 matrix.name,
                 matrix.mode + 1
             )));

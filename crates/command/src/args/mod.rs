@@ -16,6 +16,7 @@ mod split;
 mod tune;
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Parser, Subcommand};
 
@@ -150,6 +151,11 @@ fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
         format!("should be a whole number from 0 to {}", u64::MAX >> (64 - 8 * size_of::<T>()))
     })
+}
+
+/// A number with or without decimals; its range is for others to judge.
+fn decimal<T: FromStr>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| "should be a number".into())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use s3cmtf::{Algorithm, Model, Params, Record};
 use super::choices::{
     AlgorithmChoice, CoreChoice, InstructionsChoice, MethodChoice, PartChoice, Preset, SchemeChoice,
 };
-use super::whole;
+use super::{decimal, whole};
 use crate::failure::usage;
 
 /// What every verb that trains takes as settings. One that was not typed is `None`, so that the preset's stands.
@@ -22,10 +22,10 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "KIND", help_heading = "Model")]
     core: Option<CoreChoice>,
     /// sgd: the weight of the regulariser, 0 or more [default: 5; paper: 0.1]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_reg: Option<f32>,
     /// sgd: the weight of each coupled matrix without one of its own, 0 or more [default: 10]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_couple: Option<f32>,
     /// sgd: regularise absolute values rather than squares
     #[arg(long, help_heading = "Model")]
@@ -50,13 +50,13 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
     /// sgd: the first step size, above 0 [default: fitted to the data; paper: 0.001]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     rate: Option<f32>,
     /// sgd: the decay mu of the step size, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
-    #[arg(long, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
     decay: Option<f32>,
     /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does [default: 0]
-    #[arg(long, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     tolerance: Option<f64>,
     /// Stop after N epochs, 1 or more, without a better RMSE on entries that were held out, then train on all
     /// entries for as many epochs as were best [default: never]

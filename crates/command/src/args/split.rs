@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choices::TableChoice;
-use super::{FileArgs, whole};
+use super::{FileArgs, decimal, whole};
 
 /// What `split` was given.
 #[derive(Debug, Args)]
 pub(crate) struct SplitArgs {
-    /// The tensor's entries: a table, or a file of an index per mode, counted from 1, and a value
-    #[arg(value_name = "TENSOR")]
-    pub(crate) tensor: PathBuf,
+    /// The tensor's entries: a table, or a file of an index per mode, counted from 1, and a value; several files, or a
+    /// pattern in quotes, are one table
+    #[arg(required = true, value_name = "TENSOR")]
+    pub(crate) tensor: Vec<PathBuf>,
     /// The share of the entries to test with, between 0 and 1 [default: 0.1]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, conflicts_with_all = ["leave", "after"])]
+    #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", allow_negative_numbers = true, conflicts_with_all = ["leave", "after"])]
     pub(crate) test: Option<f64>,
     /// Test with K random entries of each value of the column --mode, of which at least one entry stays to train on
     #[arg(long, value_name = "K", value_parser = whole::<usize>, requires = "mode", conflicts_with = "time")]
@@ -35,7 +36,7 @@ pub(crate) struct SplitArgs {
     /// The folder to write train and test into; it is made
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// The format of the two files [default: that of the tensor]
+    /// The format of the two files [default: that of the tensor if it is text, otherwise parquet]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<TableChoice>,
     #[command(flatten)]

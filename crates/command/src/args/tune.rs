@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{DataArgs, SettingArgs};
+use super::{DataArgs, SettingArgs, decimal};
 
 /// What `tune` was given. The settings are where the search starts.
 #[derive(Debug, clap::Args)]
@@ -14,6 +14,7 @@ pub(crate) struct TuneArgs {
     /// Seconds that the search may take, above 0; the settings it starts from are tried whatever that takes
     #[arg(
         long,
+        value_parser = decimal::<f64>,
         value_name = "SECONDS",
         default_value_t = 60.0,
         allow_negative_numbers = true,
@@ -23,6 +24,7 @@ pub(crate) struct TuneArgs {
     /// Compare settings on this share of the entries, between 0 and 1, which is held out from training
     #[arg(
         long,
+        value_parser = decimal::<f64>,
         value_name = "SHARE",
         default_value_t = 0.1,
         allow_negative_numbers = true,

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use s3cmtf::files::write_atomically;
 use serde::Serialize;
 
@@ -28,7 +27,7 @@ impl<'a> Report<'a> {
     pub(super) fn new(args: &'a BenchArgs) -> anyhow::Result<Self> {
         if let Some(folder) = &args.out {
             // Hours of measuring should not end in a folder that cannot be made.
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            s3cmtf::files::make_folder(folder)?;
         }
         let (out, quiet) = (args.out.as_deref(), args.quiet);
         Ok(Report { out, quiet, machine: Machine::here(), named: false, rows: Vec::new() })

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use s3cmtf::{Params, Problem};
+use s3cmtf::Params;
 use serde::Serialize;
 
 use super::bars::{self, Bar};
+use super::estimate::Epoch;
 use super::odd::oddities;
 use super::{Contents, Values};
 use crate::args::{CheckArgs, DataArgs, fit_line};
@@ -23,38 +24,6 @@ pub(super) struct More {
     odd: Vec<String>,
     epoch: Epoch,
     fit: String,
-}
-
-/// What an epoch will take, roughly.
-#[derive(Serialize)]
-struct Epoch {
-    rank: usize,
-    threads: usize,
-    seconds: f64,
-    bytes: f64,
-}
-
-/// The squares of concepts that a thread goes through in a second. Epochs of 20 thousand to a million entries at ranks of 12
-/// and 24 took between half and twice as long.
-const SPEED: f64 = 1e9;
-
-impl Epoch {
-    /// The default settings on a problem: each entry is looked at once per mode, for the square of what its row is multiplied
-    /// with; the entries are kept once, and once more in the order of each mode, and each row has half a square.
-    fn of(problem: &Problem) -> Self {
-        let params = Params::default();
-        let (ranks, threads) = (params.ranks_for(problem.order()), params.n_threads());
-        let squares: usize = ranks.iter().map(|rank| rank * rank).sum();
-        let (entries, order) = (problem.entries().len() as f64, problem.order() as f64);
-        let rows: f64 =
-            problem.modes().iter().zip(&ranks).map(|(mode, &rank)| (mode.rows() * rank * rank) as f64).sum();
-        Epoch {
-            rank: ranks.first().copied().unwrap_or(0),
-            threads,
-            seconds: entries * squares as f64 / SPEED / threads as f64,
-            bytes: 4.0 * (entries * (order + 1.0) * (order + 1.0) + 0.5 * rows),
-        }
-    }
 }
 
 /// Reads a table as `fit` would.
@@ -98,10 +67,18 @@ impl More {
             writeln!(out, "  {:width$}  {odd}", "odd")?;
         }
         let Epoch { rank, threads, seconds, bytes } = &self.epoch;
-        let (memory, plural) = (bytes / 1e9, if *threads == 1 { "" } else { "s" });
+        let plural = if *threads == 1 { "" } else { "s" };
+        let memory = match bytes / 1e6 {
+            megabytes if megabytes < 1e3 => format!("{megabytes:.0} MB"),
+            megabytes => format!("{:.1} GB", megabytes / 1e3),
+        };
+        let time = match *seconds {
+            seconds if seconds < 0.01 => "less than 0.01 s".to_owned(),
+            seconds => format!("about {seconds:.2} s"),
+        };
         writeln!(
             out,
-            "  {:width$}  about {seconds:.2} s with {threads} thread{plural} at rank {rank}, and {memory:.2} GB",
+            "  {:width$}  {time} with {threads} thread{plural} at rank {rank}, and {memory} of memory",
             "epoch"
         )?;
         writeln!(out, "  {:width$}  {}", "fit", self.fit)

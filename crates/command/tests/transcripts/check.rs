@@ -91,7 +91,7 @@ fn a_table_is_described_with_what_is_odd_and_how_to_fit_it() {
         "entries  41, 1 duplicates, density 0.15385",
         "user     size 5, 5 ids occur, entries per id: min 8, median 8, max 8",
         "8 to 15  ######################################## 5",
-        "epoch    about ",
+        "epoch    less than 0.01 s with ",
         "fit      s3cmtf fit r.csv --modes user,item,when:year --value stars",
     ]);
     let shown = folder.run("check r.csv --modes user,row --value stars --json").succeeds();

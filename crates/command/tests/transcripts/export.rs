@@ -22,7 +22,7 @@ fn a_model_goes_out_in_four_formats() {
         folder.run(&format!("export model --to {format} --out {format}")).succeeds().prints(&["factors"]);
         assert_eq!(folder.list(format), [format!("factors.{format}")]);
     }
-    folder.run("export model --to xlsx --out x").fails(2, &["csv, parquet, npz or safetensors"]);
+    folder.run("export model --to xlsx --out x").fails(2, &["csv, parquet, npz, safetensors"]);
     folder.run("export nowhere --to csv --out x").fails(1, &["nowhere"]);
     folder.run("export model --to csv --out ratings.tns").fails(1, &["ratings.tns"]);
 }

@@ -35,7 +35,9 @@ fn what_cannot_be_generated_is_said() {
     folder.run("generate movielens --out x").fails(2, &["movielens-10m", "yelp"]);
     folder.run("generate --out x --sizes 5").fails(2, &["--sizes", "2 or more"]);
     folder.run("generate --out x --skew=-1").fails(2, &["--skew"]);
-    folder.run("generate --out x --couple 9=a,zeros,3,3").fails(2, &["mode 9", "3 modes"]);
+    folder
+        .run("generate --out x --couple 9=a,zeros,3,3")
+        .fails(2, &["--couple 9=a: there is no mode 9, but 3 modes"]);
     folder.run("generate --out x --couple 1=a,full,3,3").fails(2, &["MODE=NAME,KIND,COLUMNS,ENTRIES"]);
     assert!(!folder.path("x").exists());
 }

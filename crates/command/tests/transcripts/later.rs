@@ -77,13 +77,13 @@ fn films_known_from_a_coupled_file_alone_need_no_entries() {
         folder.run("fold-in model --couple film=more.csv:film,genres,split=| --out later --json").succeeds();
     assert_eq!(shown.json()[0]["added"], serde_json::json!([0, 2, 0]));
     folder.run("fold-in model --out x").fails(2, &["fold-in needs a TENSOR", "--couple"]);
-    folder.run("fold-in model ratings.csv --out x").fails(1, &["no id that the model does not have"]);
+    folder.run("fold-in model ratings.csv --out x").fails(1, &["the model has all of these ids"]);
     folder
         .run("fold-in model --couple film=more.csv:film,genres,split=|,graph --out x")
         .fails(1, &["film/more: its kind is graph, but that of the model's film/genres is zeros"]);
     folder
         .run("fold-in model --couple user=more.csv:film,genres,split=| --out x")
-        .fails(1, &["user/genres: not coupled in the model, where there are: film/genres"]);
+        .fails(1, &["user/genres: not coupled in the model (its matrices: film/genres)"]);
     folder.run("fold-in model --couple fim=more.csv --out x").fails(2, &["there is no mode fim"]);
     folder.write("bad.csv", "user,film,stars,when\nzoe,F1,five,2017-03-02\n");
     folder.run("fold-in model bad.csv --out x").fails(1, &["bad.csv:2:", "five"]);

@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod data;
 mod demo;
+mod errors;
 mod export;
 mod fit;
 mod folds;

@@ -74,6 +74,51 @@ fn tables_of_types_keep_them() {
 }
 
 #[test]
+fn several_files_are_one_table() {
+    let folder = Folder::new();
+    folder.write("part-1.csv", "user,film,stars\na,x,4.50\na,y,3\n");
+    folder.write("part-2.csv", "user,film,stars\nb,x,1\nb,y,2\n");
+    folder
+        .run("split part-*.csv --leave 1 --mode user --out out")
+        .succeeds()
+        .prints(&["out/test.csv  2 rows"]);
+    let (train, test) = (read(&folder, "out/train.csv"), read(&folder, "out/test.csv"));
+    assert!(train.starts_with("user,film,stars\na,") && test.starts_with("user,film,stars\na,"));
+    assert_eq!(train.lines().count() + test.lines().count(), 6);
+    // The same seed and rows: what files they stand in does not matter.
+    folder.write("all.csv", "user,film,stars\na,x,4.50\na,y,3\nb,x,1\nb,y,2\n");
+    folder.run("split all.csv --leave 1 --mode user --out one").succeeds();
+    assert_eq!(read(&folder, "one/test.csv"), test);
+    // Columns in another order are put together by name.
+    folder.write("part-2.csv", "stars;film;user\n1;x;b\n2;y;b\n");
+    folder.run("split part-1.csv part-2.csv --leave 1 --mode user --out two").succeeds();
+    assert_eq!(read(&folder, "two/test.csv"), test);
+    folder.run("split no-*.csv --out out").fails(1, &["no-*.csv: matches no file"]);
+}
+
+#[test]
+fn every_format_that_is_read_is_split() {
+    let folder = Folder::new();
+    let mtx = "%%MatrixMarket matrix coordinate real general\n4 3 4\n1 1 4.5\n1 2 3\n2 1 1\n2 3 2\n";
+    folder.write("in.mtx", mtx);
+    folder.run("split in.mtx --test 0.5 --out mtx").succeeds().prints(&["mtx/test.parquet  2 rows"]);
+    folder.run("split in.mtx --test 0.5 --to csv --out text").succeeds();
+    let rows = format!("{}{}", read(&folder, "text/train.csv"), read(&folder, "text/test.csv"));
+    for row in ["row,column,value\n", "1,1,4.5\n", "1,2,3\n", "2,1,1\n", "2,3,2\n"] {
+        assert!(rows.contains(row), "{row} {rows}");
+    }
+    // A table that the command writes itself, as .npz.
+    folder.write("in.csv", "user,film,stars\na,x,4.5\na,y,3\nb,x,1\nb,y,2\n");
+    folder.run("fit in.csv --rank 1 --epochs 2 --quiet --out model").succeeds();
+    folder.run("predict model in.csv --out in.npz").succeeds();
+    let split = folder.run("split in.npz --leave 1 --mode user --to csv --out npz").succeeds();
+    split.prints(&["npz/train.csv  2 rows", "npz/test.csv  2 rows"]);
+    assert!(read(&folder, "npz/test.csv").starts_with("user,film,predicted_stars\na,"));
+    folder.run("convert in.csv --out in.s3cmtf").succeeds();
+    folder.run("split in.s3cmtf --out x").fails(2, &["in.s3cmtf: is a whole problem, which is not split"]);
+}
+
+#[test]
 fn what_cannot_be_split_is_said() {
     let folder = Folder::with_ratings();
     folder.write("in.csv", TABLE);
@@ -104,5 +149,32 @@ fn fit_holds_out_the_latest() {
     let text = read(&folder, "ratings.tns");
     let latest = text.lines().filter(|line| line.split(' ').nth(2) == Some("4")).count();
     assert_eq!(run["data"]["test_entries"], latest);
-    fit("--holdout-last year").fails(2, &["there is no mode year", "user, item, month"]);
+    fit("--holdout-last year").fails(2, &["--holdout-last year: there is no mode year", "user, item, month"]);
+}
+
+#[test]
+fn fit_holds_out_some_of_each_user() {
+    let folder = Folder::with_ratings();
+    let fit = |flags: &str| {
+        folder.run(&format!("fit ratings.tns --modes user,item,month --rank 2 --epochs 2 --json {flags}"))
+    };
+    let text = read(&folder, "ratings.tns");
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    text.lines().for_each(|line| *counts.entry(line.split(' ').next().unwrap()).or_default() += 1);
+    for (flags, each) in [("user=3", 3), ("1=20", 20)] {
+        fit(&format!("--holdout-leave {flags} --out model")).succeeds();
+        let run: serde_json::Value = serde_json::from_str(&read(&folder, "model/run.json")).unwrap();
+        let expected: usize = counts.values().map(|&count| each.min(count - 1)).sum();
+        assert_eq!(run["data"]["test_entries"], expected);
+    }
+    for wrong in ["user", "user=0", "=2", "user=x"] {
+        let shown = fit(&format!("--holdout-leave {wrong}"));
+        shown.fails(2, &[&format!("'{wrong}'"), "a mode and a whole number, 1 or more, such as user=2"]);
+    }
+    fit("--holdout-leave year=1").fails(
+        2,
+        &["--holdout-leave year=1: there is no mode year (the modes are user, item, month, or 1 to 3)"],
+    );
+    fit("--holdout-leave user=1 --holdout 0.1").fails(2, &["cannot be used with"]);
+    fit("--holdout-leave user=1 --holdout-last month").fails(2, &["cannot be used with"]);
 }

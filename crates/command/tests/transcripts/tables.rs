@@ -69,6 +69,26 @@ fn predictions_go_to_tables_of_several_formats() {
         .says(&["taken for: --modes user,film,when:month --value predicted_stars"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn standard_input_is_known_by_its_content() {
+    let folder = folder();
+    for line in [
+        "s3cmtf fit - --rank 2 --epochs 2 --quiet < ratings.csv",
+        "gzip -c ratings.csv | s3cmtf fit - --rank 2 --epochs 2 --quiet",
+        "cat ratings.csv | s3cmtf fit /dev/stdin --rank 2 --epochs 2 --quiet",
+        "s3cmtf check - < ratings.csv",
+    ] {
+        let line = line.replace("s3cmtf", crate::harness::BINARY);
+        let output = folder.command("sh").args(["-c", &line]).output().unwrap();
+        let shown = crate::harness::Shown::from(output).succeeds();
+        shown.says(&["taken for: --modes user,film,when:month --value stars"]);
+    }
+    let line = format!("printf '1 1 5\\n2 1 3\\n' | {} check -", crate::harness::BINARY);
+    let output = folder.command("sh").args(["-c", &line]).output().unwrap();
+    crate::harness::Shown::from(output).succeeds().prints(&["2 indices per entry", "entries  2"]);
+}
+
 #[test]
 fn the_obvious_columns_need_no_words_and_others_are_listed() {
     let folder = folder();

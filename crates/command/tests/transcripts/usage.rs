@@ -19,6 +19,63 @@ fn no_verb_an_unknown_verb_an_unknown_flag() {
 }
 
 #[test]
+fn what_was_probably_meant_is_asked() {
+    let folder = Folder::with_model();
+    folder
+        .write("ratings.csv", "user,film,when,stars\na,x,2017-01-01,1\nb,x,2017-01-02,2\na,y,2017-01-03,3\n");
+    folder
+        .run("fit ratings.csv --rank 1 --epochs 2 --quiet --couple film=ratings.csv:film,user --out named")
+        .succeeds();
+    for (line, code, said) in [
+        ("evalute model test.tns", 2, "a similar subcommand exists: 'evaluate'"),
+        ("fit ratings.tns --epoch 3", 2, "a similar argument exists: '--epochs'"),
+        ("fit ratings.tns --core diagnal", 2, "a similar value exists: 'diagonal'"),
+        ("fit ratings.tns --format tsn", 2, "npz, did you mean \"tns\"?"),
+        (
+            "fit ratings.tns --duplicates meen",
+            2,
+            "should be mean, last, sum or error, did you mean \"mean\"?",
+        ),
+        ("export model --to parket --out x", 2, "safetensors, did you mean \"parquet\"?"),
+        ("import movielans x --out y", 2, "yelp, did you mean \"movielens\"?"),
+        (
+            "generate movielens-10 --out x",
+            2,
+            "there is no shape \"movielens-10\", did you mean \"movielens-10m\"?",
+        ),
+        (
+            "fit ratings.csv --modes usr,film --value stars",
+            1,
+            "has no column \"usr\", did you mean \"user\"?",
+        ),
+        ("fit ratings.csv --modes user,when:mnoth --value stars", 2, "did you mean \"month\"?"),
+        ("fit ratings.tns --couple 1=friends.tns,grahp", 2, "did you mean \"graph\"?"),
+        ("fit ratings.tns --modes user,item,month --couple itme=genres.tns", 2, "did you mean \"item\"?"),
+        ("fit ratings.tns --modes user,item,month --holdout-last moth", 2, "did you mean \"month\"?"),
+        (
+            "fit rating.tns",
+            1,
+            "rating.tns: No such file or directory (os error 2), did you mean ratings.tns?",
+        ),
+        (
+            "check rating.csv",
+            1,
+            "rating.csv: No such file or directory (os error 2), did you mean ratings.csv?",
+        ),
+        ("fit ratings.tns --test tset.tns", 1, "did you mean test.tns?"),
+        ("fit ratings.tns --couple 1=friend.tns", 1, "did you mean friends.tns?"),
+        ("predict modle test.tns", 1, "did you mean model?"),
+        (
+            "fold-in named --couple user=ratings.csv:user,film --out x",
+            1,
+            "user/film: not coupled in the model",
+        ),
+    ] {
+        folder.run(line).fails(code, &[said]);
+    }
+}
+
+#[test]
 fn help_and_version_are_no_failures() {
     let folder = Folder::new();
     folder.run("--version").succeeds().prints(&["s3cmtf "]);
@@ -138,7 +195,10 @@ fn couplings_to_modes_that_do_not_exist() {
     let modes = "--modes user,item,month";
     fit_refuses(
         &format!("{modes} --couple users=friends.tns"),
-        &["--couple users=friends.tns: there is no mode users; the modes are user, item, month (or 1 to 3)"],
+        &[
+            "--couple users=friends.tns: there is no mode users, did you mean \"user\"? (the modes are user, item, month, or \
+           1 to 3)",
+        ],
     );
     fit_refuses("--couple 4=friends.tns", &["no mode 4", "mode1, mode2, mode3"]);
     fit_refuses("--couple 0=friends.tns", &["no mode 0"]);

@@ -40,6 +40,17 @@ pub fn write_atomically(
     Ok(())
 }
 
+/// Makes a folder to write files into, if it is not there.
+///
+/// # Errors
+/// If there is a file in its place, or it cannot be made.
+pub fn make_folder(path: &Path) -> Result<(), Error> {
+    if path.is_file() {
+        return Err(Error::file(path, "is a file, but a folder to write into is needed"));
+    }
+    fs::create_dir_all(path).map_err(|source| Error::io(path, source))
+}
+
 /// Tells before a long run whether [`write_atomically`] would be refused.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::table::{Selector, Want};
+use crate::table::{Selector, Want, did_you_mean};
 
 /// The headings that a message lists at most.
 const LISTED: usize = 30;
@@ -32,8 +32,7 @@ fn place(headings: &[String], selector: &Selector) -> Result<usize, String> {
                     second + 1
                 )),
                 _ => {
-                    let hint = nearest(headings, name)
-                        .map_or(String::new(), |near| format!(", did you mean \"{near}\"?"));
+                    let hint = did_you_mean(headings.iter().map(String::as_str), name);
                     Err(format!("has no column \"{name}\"{hint} (its columns are {})", list(headings)))
                 }
             }
@@ -49,41 +48,10 @@ fn list(headings: &[String]) -> String {
     text
 }
 
-/// The heading that was probably meant: the same but for case, or else the one that the fewest changes lead to.
-fn nearest<'a>(headings: &'a [String], name: &str) -> Option<&'a str> {
-    let wanted = name.to_lowercase();
-    let distances = headings.iter().map(|heading| (distance(&heading.to_lowercase(), &wanted), heading));
-    let (changes, heading) = distances.min_by_key(|(changes, _)| *changes)?;
-    (changes <= wanted.chars().count().div_ceil(3)).then_some(heading)
-}
-
-/// How many characters must be put in, left out or replaced to turn one text into the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(100).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().take(100).enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, &b) in b.iter().enumerate() {
-            let replaced = corner + usize::from(a != b);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::table::Kind;
-
-    #[test]
-    fn distances_are_those_of_the_books() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("saturday", "sunday"), 3);
-        assert_eq!((distance("", "abc"), distance("abc", ""), distance("abc", "abc")), (3, 3, 0));
-    }
 
     #[test]
     fn a_column_that_is_not_there_says_which_are() {

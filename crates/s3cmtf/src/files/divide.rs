@@ -4,15 +4,16 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::atomic::write_atomically;
-use super::delimited::each_record;
+use super::delimited::{Opening, each_record};
 use super::read::{Opened, Source, open};
-use super::source::is_standard_input;
+use super::source::is_read_once;
 use crate::Error;
 
-/// The number of rows of a text file, which may be packed; `None` if it is not text.
+/// The number of rows of text files, which may be packed; `None` if one of them is not text, or has other columns or
+/// another separator than the first, so that their rows cannot be copied into one file.
 ///
 /// # Errors
-/// If it cannot be read, is not one file, or is standard input, which could not be read again.
+/// If a file cannot be read, or is standard input or a pipe, which could not be read again.
 pub fn count_text_rows(source: &Source) -> Result<Option<usize>, Error> {
     let mut rows = 0;
     let is_text = each_row(source, |_, heading| {
@@ -22,8 +23,8 @@ pub fn count_text_rows(source: &Source) -> Result<Option<usize>, Error> {
     Ok(is_text.then_some(rows))
 }
 
-/// Writes the rows of a text file into two others: those that are `held`, and the rest. They are copied byte by byte,
-/// below the same headings if there are any; what is packed is unpacked.
+/// Writes the rows of text files, see [`count_text_rows`], into two others: those that are `held`, and the rest. They are
+/// copied byte by byte, below the same headings if there are any; what is packed is unpacked.
 ///
 /// # Errors
 /// If a file cannot be read or written, or has another number of rows than `held`.
@@ -62,24 +63,37 @@ fn write_line(writer: &mut dyn Write, record: &[u8]) -> io::Result<()> {
     if record.ends_with(b"\n") { Ok(()) } else { writer.write_all(b"\n") }
 }
 
-/// Does something with each row, and with the headings; false if the file is not text.
+/// Does something with each row, and with the headings of the first file; false if the files are not text of one form.
 fn each_row(source: &Source, mut work: impl FnMut(&[u8], bool) -> Result<(), Error>) -> Result<bool, Error> {
-    let [path] = &source.paths[..] else {
-        let path = source.paths.first().cloned().unwrap_or_default();
-        return Err(Error::file(&path, "and others are several files, but one is needed"));
-    };
-    if is_standard_input(path) {
-        return Err(Error::file(path, "is standard input, which cannot be read twice"));
-    }
-    match open(source, path, &[], None)? {
-        Opened::Binary(_) => Ok(false),
-        Opened::Text(_, None) => Err(Error::file(path, "has no rows")),
-        Opened::Text(text, Some(opening)) => {
-            let mut heading = opening.has_header;
-            each_record(*text, path, &opening, |record| work(record, std::mem::take(&mut heading)))?;
-            Ok(true)
+    let mut first: Option<Opening> = None;
+    for path in &source.paths {
+        if is_read_once(path) {
+            return Err(Error::file(path, "is standard input or a pipe, which cannot be read twice"));
         }
+        let earlier = first.as_ref().map(|first| first.headings.as_slice());
+        let (text, opening) = match open(source, path, &[], earlier)? {
+            Opened::Binary(_) => return Ok(false),
+            Opened::Text(_, None) => continue,
+            Opened::Text(text, Some(opening)) => (text, opening),
+        };
+        if first.as_ref().is_some_and(|first| !alike(first, &opening)) {
+            return Ok(false);
+        }
+        let mut heading = opening.has_header;
+        let repeated = first.is_some();
+        each_record(*text, path, &opening, |record| match std::mem::take(&mut heading) {
+            true if repeated => Ok(()),
+            heading => work(record, heading),
+        })?;
+        first.get_or_insert(opening);
     }
+    if first.is_some() { Ok(true) } else { Err(source.no_rows()) }
+}
+
+/// Whether rows of one file can stand among those of the other.
+fn alike(first: &Opening, next: &Opening) -> bool {
+    let width = next.rows.first().map_or(next.headings.len(), Vec::len);
+    first.separator == next.separator && first.headings == next.headings && width == first.headings.len()
 }
 
 #[cfg(test)]
@@ -105,6 +119,28 @@ mod tests {
         assert_eq!(held, "user,note,stars\r\na,\"two\nlines, \"\"x\"\"\",4.0\r\nc,z,5\n");
         let (rest, held) = divided("1::2::3.50\n4::5::6\n", &[false, true]);
         assert_eq!((rest.as_str(), held.as_str()), ("1::2::3.50\n", "4::5::6\n"));
+    }
+
+    #[test]
+    fn several_files_are_one_if_their_columns_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let mut paths = vec![write("a.csv", "user,stars\na,1\nb,2\n"), write("b.csv", "user,stars\nc,3\n")];
+        paths.push(write("c.csv", "d,4"));
+        let mut source = Source { paths, format: None, header: None };
+        assert_eq!(count_text_rows(&source).unwrap(), Some(4));
+        let [rest, held] = ["rest", "held"].map(|name| folder.path().join(name));
+        divide_text(&source, &[false, true, true, false], &rest, &held).unwrap();
+        assert_eq!(fs::read_to_string(rest).unwrap(), "user,stars\na,1\nd,4\n");
+        assert_eq!(fs::read_to_string(held).unwrap(), "user,stars\nb,2\nc,3\n");
+        for other in ["stars,user\n5,e\n", "user;stars\ne;5\n", "e,5,x\n"] {
+            source.paths[2] = write("c.csv", other);
+            assert_eq!(count_text_rows(&source).unwrap(), None, "{other}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::lines::{data_lines, tokens};
 use super::number::parse_number;
+use crate::table::did_you_mean;
 
 /// What a table is stored as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +46,11 @@ impl Format {
 
     /// The format of a file that starts with `head`, unpacked; `whole` says that it also ends there.
     pub(super) fn detect(head: &[u8], whole: bool, path: &Path) -> Self {
-        const MAGIC: [(&[u8], Format); 5] = [
+        const MAGIC: [(&[u8], Format); 6] = [
             (b"PAR1", Format::Parquet),
             (b"ARROW1", Format::Arrow),
+            // A stream of Arrow, which has no other mark.
+            (b"\xff\xff\xff\xff", Format::Arrow),
             (b"%%MatrixMarket", Format::MatrixMarket),
             (b"PK\x03\x04", Format::Numpy),
             (b"\x93NUMPY", Format::Numpy),
@@ -78,7 +81,8 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Self, String> {
         let names = || Format::ALL.map(Format::name).join(", ");
         let format = Format::ALL.into_iter().find(|format| format.name() == name);
-        format.ok_or_else(|| format!("\"{name}\" is not one of {}", names()))
+        let hint = || did_you_mean(Format::ALL.map(Format::name), name);
+        format.ok_or_else(|| format!("\"{name}\" is not one of {}{}", names(), hint()))
     }
 }
 
@@ -102,6 +106,8 @@ mod tests {
         }
         let error = "xlsx".parse::<Format>().unwrap_err();
         assert_eq!(error, "\"xlsx\" is not one of tns, csv, mtx, parquet, arrow, npz");
+        let error = "paquet".parse::<Format>().unwrap_err();
+        assert!(error.ends_with("npz, did you mean \"parquet\"?"), "{error}");
     }
 
     #[test]
@@ -126,6 +132,7 @@ mod tests {
             assert_eq!(Format::detect(head.as_bytes(), true, Path::new(name)), format, "{head:?} {name}");
         }
         assert_eq!(Format::detect(b"\x93NUMPY\x01", true, Path::new("a")), Format::Numpy);
+        assert_eq!(Format::detect(b"\xff\xff\xff\xff\x10\0", true, Path::new("a")), Format::Arrow);
         assert_eq!(Format::detect(b"1 2 3\n4 5 -", false, Path::new("a")), Format::Tns);
     }
 }

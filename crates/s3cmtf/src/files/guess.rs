@@ -29,14 +29,18 @@ pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
         return if is_time { Kind::Time } else { Kind::Id };
     }
     let whole = |value: &str| parse_integer(value.as_bytes());
+    // Ids may be longer than a whole number can be.
+    let is_whole = all(&|value| {
+        let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    });
     let recent = all(&|value| time::parse(value.as_bytes()).is_some_and(|seconds| RECENT.contains(&seconds)));
-    if recent && (heading.is_none() || named(&TIMES) || !all(&|value| whole(value).is_some())) {
+    if recent && (heading.is_none() || named(&TIMES) || !is_whole) {
         return Kind::Time;
     }
     let few = all(&|value| whole(value).is_some_and(|value| (0..=10).contains(&value)));
     let varies = values.iter().any(|value| *value != values[0]);
-    let decimals = !all(&|value| whole(value).is_some());
-    if decimals || named(&NUMBERS) || (heading.is_none() && few && varies) { Kind::Number } else { Kind::Id }
+    if !is_whole || named(&NUMBERS) || (heading.is_none() && few && varies) { Kind::Number } else { Kind::Id }
 }
 
 #[cfg(test)]
@@ -49,6 +53,7 @@ mod tests {
             (Some("userId"), &["1", "2"][..], Kind::Id),
             (Some("rating"), &["4", "5"], Kind::Number),
             (Some("x"), &["4.5", "5"], Kind::Number),
+            (Some("x"), &["9223372036854775811", "9223372036854775809"], Kind::Id),
             (Some("timestamp"), &["978300760", "978302109"], Kind::Time),
             (Some("phone"), &["978300760", "978302109"], Kind::Id),
             (Some("day"), &["2017-03-04", "2017-03-05"], Kind::Time),

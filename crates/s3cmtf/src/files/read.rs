@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::binary;
+use super::binary::{self, Raw};
 use super::choose::choose;
 use super::delimited::{Opening, find_row, read};
 use super::format::Format;
 use super::guess::guess;
-use super::source::{Text, is_standard_input};
+use super::source::{Text, is_read_once};
 use crate::Error;
 use crate::table::{Column, Data, Kind, Table, Want};
 
@@ -15,6 +15,8 @@ use crate::table::{Column, Data, Kind, Table, Want};
 const HEAD: usize = 1 << 16;
 /// The values that are shown of a column.
 const SHOWN: usize = 5;
+/// The values of a column that are looked at.
+const GUESSED: usize = 100;
 
 /// One file or several that are one table, and what is known about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub struct Source {
 pub struct SampledColumn {
     /// Its heading; `1`, `2` and so on where it has none.
     pub name: String,
-    /// The first values, at most five; none of a Parquet file, which says itself what a column holds.
+    /// The first values, at most five.
     pub values: Vec<String>,
     /// What it probably holds.
     pub guess: Kind,
@@ -55,7 +57,7 @@ impl Source {
     }
 
     /// What errors call it.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self.paths.as_slice() {
             [] => "no file".to_owned(),
             [path] => path.display().to_string(),
@@ -63,7 +65,7 @@ impl Source {
         }
     }
 
-    fn no_rows(&self) -> Error {
+    pub(super) fn no_rows(&self) -> Error {
         let path = self.paths.first().cloned().unwrap_or_default();
         let what = if self.paths.len() > 1 { "has no rows, nor have the other files" } else { "has no rows" };
         Error::file(&path, what)
@@ -100,42 +102,54 @@ pub(super) fn open(
     wants: &[Want],
     earlier: Option<&[String]>,
 ) -> Result<Opened, Error> {
-    let mut text = Text::open(path)?;
-    let format = match source.format {
-        Some(format) => format,
-        None => {
-            let (head, whole) = text.peek(HEAD)?;
-            Format::detect(head, whole, path)
-        }
-    };
-    match format {
-        Format::Tns | Format::Csv => {
+    open_text(Text::open(path)?, source, path, wants, earlier)
+}
+
+/// The same, to see what a file starts with; what can be read only once is still there for the next reader.
+fn look(source: &Source, path: &Path) -> Result<Opened, Error> {
+    open_text(Text::look(path)?, source, path, &[], None)
+}
+
+fn open_text(
+    mut text: Text,
+    source: &Source,
+    path: &Path,
+    wants: &[Want],
+    earlier: Option<&[String]>,
+) -> Result<Opened, Error> {
+    match detect(&mut text, source, path)? {
+        format @ (Format::Tns | Format::Csv) => {
             let blanks = format == Format::Tns;
             let opening = Opening::read(&mut text, path, blanks, source.header, wants, earlier)?;
             Ok(Opened::Text(Box::new(text), opening))
         }
-        _ if is_standard_input(path) => {
-            Err(Error::file(path, format!("is {}, which cannot be read from standard input", format.name())))
-        }
-        _ => Ok(Opened::Binary(format)),
+        format if is_read_once(path) => Err(Error::file(
+            path,
+            format!("is {}, which cannot be read from standard input or a pipe", format.name()),
+        )),
+        format => Ok(Opened::Binary(format)),
     }
 }
 
-/// The format of the first file.
+/// What is known of the format, or what the content says.
+fn detect(text: &mut Text, source: &Source, path: &Path) -> Result<Format, Error> {
+    match source.format {
+        Some(format) => Ok(format),
+        None => {
+            let (head, whole) = text.peek(HEAD)?;
+            Ok(Format::detect(head, whole, path))
+        }
+    }
+}
+
+/// The format of the first file. Standard input and pipes can still be read from their start.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn format(source: &Source) -> Result<Format, Error> {
-    match (source.format, source.paths.first()) {
-        (Some(format), _) => Ok(format),
-        // It can be read only once, and indices are what one program gives another.
-        (None, Some(path)) if is_standard_input(path) => Ok(Format::Tns),
-        (None, Some(path)) => {
-            let mut text = Text::open(path)?;
-            let (head, whole) = text.peek(HEAD)?;
-            Ok(Format::detect(head, whole, path))
-        }
-        (None, None) => Ok(Format::Tns),
+    match source.paths.first() {
+        Some(path) => detect(&mut Text::look(path)?, source, path),
+        None => Ok(source.format.unwrap_or(Format::Tns)),
     }
 }
 
@@ -190,13 +204,13 @@ fn empty(kind: Kind) -> Data {
     }
 }
 
-/// The columns of the first file that has any, with their first values. What is read from standard input is gone.
+/// The columns of the first file that has any, with their first values. Standard input and pipes can still be read from their start.
 ///
 /// # Errors
 /// If the files cannot be read or have no rows.
 pub fn columns(source: &Source) -> Result<Vec<SampledColumn>, Error> {
     for path in &source.paths {
-        match open(source, path, &[], None)? {
+        match look(source, path)? {
             Opened::Text(_, None) => {}
             Opened::Text(_, Some(opening)) => return Ok(sample(&opening)),
             Opened::Binary(format) => return sample_binary(path, format),
@@ -205,29 +219,43 @@ pub fn columns(source: &Source) -> Result<Vec<SampledColumn>, Error> {
     Err(source.no_rows())
 }
 
-/// The columns of a file that says what they hold, but not what whole numbers mean: their headings tell.
+/// The columns of a file that says what they hold, but not what whole numbers and texts mean: those are guessed as in text.
 fn sample_binary(path: &Path, format: Format) -> Result<Vec<SampledColumn>, Error> {
-    const RECENT: &str = "1600000000";
-    let column = |(name, kind): (String, Kind)| {
-        let guess = if kind == Kind::Id { guess(Some(&name), &[RECENT]) } else { kind };
-        SampledColumn { name, values: Vec::new(), guess }
+    let column = |(name, values): (String, Option<Raw>)| {
+        let shown = values.as_ref().map_or(Vec::new(), |values| values.shown(GUESSED));
+        // A place in the stead of a name.
+        let heading = Some(name.as_str()).filter(|name| name.parse::<u64>().is_err());
+        let guess = match values {
+            Some(Raw::Times(_)) => Kind::Time,
+            Some(Raw::Numbers(_)) if heading.is_some() => Kind::Number,
+            _ => guess(heading, &shown.iter().map(String::as_str).collect::<Vec<_>>()),
+        };
+        SampledColumn { guess, values: shown.into_iter().take(SHOWN).collect(), name }
     };
-    Ok(binary::kinds(path, format)?.into_iter().map(column).collect())
+    Ok(binary::head(path, format)?.into_iter().map(column).collect())
 }
 
-/// The columns of the first file that has any, of text or Parquet, and what they hold: what Parquet says, and what text
-/// looks like.
+/// The columns of the first file that has any, and what they are to be read as to keep all they hold: what their types
+/// say, and what text looks like.
 ///
 /// # Errors
-/// If the files cannot be read, have no rows, or are of another format.
+/// If the files cannot be read or have no rows.
 pub fn kinds(source: &Source) -> Result<Vec<(String, Kind)>, Error> {
     for path in &source.paths {
-        match open(source, path, &[], None)? {
+        match look(source, path)? {
             Opened::Text(_, None) => {}
             Opened::Text(_, Some(opening)) => {
                 return Ok(sample(&opening).into_iter().map(|column| (column.name, column.guess)).collect());
             }
-            Opened::Binary(format) => return binary::kinds(path, format),
+            Opened::Binary(format) => {
+                let kind = |values: &Option<Raw>| match values {
+                    Some(Raw::Times(_)) => Kind::Time,
+                    Some(Raw::Numbers(_)) => Kind::Number,
+                    _ => Kind::Id,
+                };
+                let head = binary::head(path, format)?.into_iter();
+                return Ok(head.map(|(name, values)| (name, kind(&values))).collect());
+            }
         }
     }
     Err(source.no_rows())
@@ -252,7 +280,7 @@ fn sample(opening: &Opening) -> Vec<SampledColumn> {
 }
 
 /// The file and the line, counted from 1, on which a row of the table, counted from 0, starts; `None` if that cannot be
-/// said: the file is not text, or standard input, or there are fewer rows.
+/// said: the file is not text, or can be read only once, or there are fewer rows.
 ///
 /// Tables do not remember their lines, which would cost memory in every run for the sake of the few that fail; the files
 /// are read once more instead.
@@ -262,7 +290,7 @@ fn sample(opening: &Opening) -> Vec<SampledColumn> {
 pub fn line_of_row(source: &Source, wants: &[Want], row: usize) -> Result<Option<(PathBuf, u64)>, Error> {
     let (mut headings, mut left) = (None, row);
     for path in &source.paths {
-        if is_standard_input(path) {
+        if is_read_once(path) {
             return Ok(None);
         }
         match open(source, path, wants, headings.as_deref())? {

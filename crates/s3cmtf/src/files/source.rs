@@ -1,8 +1,10 @@
 //! The text of a file, unpacked if it is packed, block by block: a table may be larger than what is read from it.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -36,8 +38,68 @@ pub(super) struct Text {
     failed: Option<Error>,
 }
 
+/// What can be read only once, standard input or a pipe, and has been looked at.
+struct Seen {
+    bytes: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+}
+
+/// By their paths. A reader that takes what is here starts where those who only looked did.
+static SEEN: Mutex<BTreeMap<PathBuf, Seen>> = Mutex::new(BTreeMap::new());
+
+/// For those who only look: what they read is kept for the next reader.
+struct Look {
+    path: PathBuf,
+    /// How many of the kept bytes have been given out.
+    at: usize,
+}
+
+impl Look {
+    fn new(path: &Path) -> Result<Self, Error> {
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seen.contains_key(path) {
+            seen.insert(path.to_path_buf(), Seen { bytes: Vec::new(), rest: open(path)? });
+        }
+        Ok(Look { path: path.to_path_buf(), at: 0 })
+    }
+}
+
+impl Read for Look {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Seen { bytes, rest }) = seen.get_mut(&self.path) else { return Ok(0) };
+        let mut kept = bytes.get(self.at..).unwrap_or_default();
+        let count = if kept.is_empty() {
+            let count = rest.read(buffer)?;
+            bytes.extend_from_slice(&buffer[..count]);
+            count
+        } else {
+            kept.read(buffer)?
+        };
+        self.at += count;
+        Ok(count)
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read + Send>, Error> {
+    let io = |source| Error::io(path, source);
+    if is_standard_input(path) {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.is_dir() {
+        return Err(Error::file(path, "is a folder, but a file of entries is needed"));
+    }
+    Ok(Box::new(file))
+}
+
+/// Whether a path can be read only once: standard input, or a pipe.
+pub(super) fn is_read_once(path: &Path) -> bool {
+    is_standard_input(path) || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 /// Whether a path stands for standard input.
-pub(super) fn is_standard_input(path: &Path) -> bool {
+fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -46,18 +108,23 @@ impl Text {
         Text::with_blocks(path, BLOCK)
     }
 
+    /// The same for a look at the start: of what can be read only once, the next reader gets all.
+    pub(super) fn look(path: &Path) -> Result<Self, Error> {
+        if is_read_once(path) { Text::of(path, Box::new(Look::new(path)?), BLOCK) } else { Text::open(path) }
+    }
+
     /// Blocks of about `size` bytes.
     pub(super) fn with_blocks(path: &Path, size: usize) -> Result<Self, Error> {
-        let io = |source| Error::io(path, source);
-        let mut file: Box<dyn Read + Send> = if is_standard_input(path) {
-            Box::new(std::io::stdin())
-        } else {
-            let file = File::open(path).map_err(io)?;
-            if file.metadata().map_err(io)?.is_dir() {
-                return Err(Error::file(path, "is a folder, but a file of entries is needed"));
-            }
-            Box::new(file)
+        let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        let file = match seen {
+            Some(Seen { bytes, rest }) => Box::new(Cursor::new(bytes).chain(rest)),
+            None => open(path)?,
         };
+        Text::of(path, file, size)
+    }
+
+    fn of(path: &Path, mut file: Box<dyn Read + Send>, size: usize) -> Result<Self, Error> {
+        let io = |source| Error::io(path, source);
         let mut head = Vec::new();
         file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head).map_err(io)?;
         let (gzip, zstd) = (head.starts_with(GZIP_MAGIC), head == ZSTD_MAGIC);

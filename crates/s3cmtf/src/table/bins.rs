@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::time::Bin;
-use super::{Data, Kind};
+use super::{Data, Kind, did_you_mean};
 
 /// What a column's values are put together by, before the column is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,8 @@ impl FromStr for Bins {
 }
 
 fn none_of(text: &str, names: &[&str]) -> String {
-    format!("{text:?} is none of {}, bins=N, quantiles=N", names.join(", "))
+    let hint = did_you_mean(names.iter().copied(), text);
+    format!("{text:?} is none of {}, bins=N, quantiles=N{hint}", names.join(", "))
 }
 
 impl std::fmt::Display for Bins {

@@ -5,10 +5,12 @@
 mod append;
 mod bins;
 mod labels;
+mod nearest;
 pub mod time;
 
 pub use bins::{Binning, Bins};
 pub use labels::Labels;
+pub use nearest::{did_you_mean, nearest};
 
 /// Columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

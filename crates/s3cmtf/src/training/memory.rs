@@ -22,8 +22,8 @@ impl Memory {
         // Numbers of 4 bytes each.
         let (model, entries) = match params.algorithm {
             Algorithm::Bayes => {
-                // A row is there as drawn, as it was and as the mean, beside the distribution of the mean and a few numbers.
-                let row = |rank: usize| 3 * rank + (rank - 1) * (rank + 2) / 2 + 8;
+                // Half a square for the distribution of its mean, and the row itself in some places.
+                let row = |rank: usize| rank * (rank + 1) / 2 + 8 * rank;
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * row(rank)).sum();
                 // As they came, and in the order of each mode: a value and a row, and what runs and the sort need.
                 (rows + 12 * coupled, entries * ((order + 1) * (order + 1)))

@@ -9,12 +9,13 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
 use rayon::prelude::*;
 
 use super::arrays::Growing;
 use super::column::{self, Raw};
 use super::guard::guarded;
+use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
 use crate::table::{Table, Want};
@@ -34,6 +35,32 @@ pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error
     guarded(path, || read_bytes(path, bytes, wants))
 }
 
+/// The headings of all columns, with the values of the first batch that has any.
+pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
+    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    guarded(path, || {
+        let messages = Messages::find(&Buffer::from_vec(bytes)).map_err(|what| broken(path, &what))?;
+        let fields = messages.schema.fields();
+        let column = |(place, field): (usize, &Arc<Field>)| {
+            let mut values = Growing::default();
+            for found in &messages.batches {
+                let batch = decode(found, &messages.schema, &[place]).ok();
+                let some = batch.filter(|batch| batch.num_rows() > 0);
+                if let Some(batch) = some {
+                    let few = batch.column(0).slice(0, batch.num_rows().min(HEAD));
+                    return (field.name().clone(), values.extend(&few).ok().map(|()| values.finish()));
+                }
+            }
+            (field.name().clone(), None)
+        };
+        Ok(fields.iter().enumerate().map(column).collect())
+    })
+}
+
+fn broken(path: &Path, what: &str) -> Error {
+    Error::file(path, format!("is cut off or no Arrow file that can be read: {what}"))
+}
+
 /// A record batch with the dictionaries that were known when it came.
 struct Found {
     header: Buffer,
@@ -48,8 +75,7 @@ struct Messages {
 }
 
 fn read_bytes(path: &Path, bytes: Vec<u8>, wants: &[Want]) -> Result<Table, Error> {
-    let broken =
-        |what: String| Error::file(path, format!("is cut off or no Arrow file that can be read: {what}"));
+    let broken = |what: String| broken(path, &what);
     let messages = Messages::find(&Buffer::from_vec(bytes)).map_err(broken)?;
     let names: Vec<String> = messages.schema.fields().iter().map(|field| field.name().clone()).collect();
     let places = choose(path, &names, wants)?;

@@ -46,6 +46,19 @@ impl Raw {
         }
     }
 
+    /// The first values as texts, at most so many.
+    pub(in crate::files) fn shown(&self, most: usize) -> Vec<String> {
+        match self {
+            Raw::Signed(values) => values.iter().take(most).map(i64::to_string).collect(),
+            Raw::Unsigned(values) => values.iter().take(most).map(u64::to_string).collect(),
+            Raw::Numbers(values) => values.iter().take(most).map(f64::to_string).collect(),
+            Raw::Texts { codes, labels } => {
+                codes.iter().take(most).map(|&code| labels.get(code).to_owned()).collect()
+            }
+            Raw::Times(values) => values.iter().take(most).map(|&time| time::iso::format(time)).collect(),
+        }
+    }
+
     /// Appends the rows that come next; says whether they were of the same kind.
     #[cfg(feature = "arrow")]
     pub(super) fn append(&mut self, next: Raw) -> bool {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::Head;
 use super::column::{self, Raw};
 use crate::Error;
 use crate::files::choose::choose;
@@ -41,6 +42,14 @@ struct Entries {
 
 /// A line that cannot be used, counted from 1 in its piece, and why.
 type BadLine = (u64, String);
+
+const NAMES: [&str; 3] = ["row", "column", "value"];
+
+/// The columns, which are the same in all files.
+pub(in crate::files) fn head() -> Vec<Head> {
+    let none = [Raw::Signed(Vec::new()), Raw::Signed(Vec::new()), Raw::Numbers(Vec::new())];
+    NAMES.into_iter().zip(none).map(|(name, raw)| (name.to_owned(), Some(raw))).collect()
+}
 
 /// Reads the wanted ones of the columns `row`, `column` and `value`.
 pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
@@ -85,7 +94,7 @@ pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error
             format!("should have {} entries, but has {}: is it cut off?", sizes.entries, entries.count),
         ));
     }
-    let names = ["row", "column", "value"].map(str::to_owned);
+    let names = NAMES.map(str::to_owned);
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
     let Entries { rows, columns, values, .. } = entries;

@@ -18,11 +18,11 @@ pub(super) mod parquet;
 /// Stands in for the readers of a build without them.
 #[cfg(not(feature = "arrow"))]
 pub(super) mod parquet {
-    pub(in crate::files) use super::without_arrow as read;
+    pub(in crate::files) use super::{head_without_arrow as head, without_arrow as read};
 }
 #[cfg(not(feature = "arrow"))]
 pub(super) mod arrow_ipc {
-    pub(in crate::files) use super::without_arrow as read;
+    pub(in crate::files) use super::{head_without_arrow as head, without_arrow as read};
 }
 
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) use column::{Raw, settle};
 
 use super::format::Format;
 use crate::Error;
-use crate::table::{Kind, Table, Want};
+use crate::table::{Table, Want};
 
 /// The wanted columns of a file, in the order in which they are wanted.
 ///
@@ -47,20 +47,33 @@ pub(super) fn read(path: &Path, format: Format, wants: &[Want]) -> Result<Table,
     }
 }
 
-/// The headings of a file's columns, and what these hold.
+/// A column by its heading, with its first values; without any where these cannot be read.
+pub(super) type Head = (String, Option<Raw>);
+
+/// The rows that are enough to see what columns hold.
+const HEAD: usize = 100;
+
+/// All columns of a file, as its first rows have them, more than enough of these or none.
 ///
 /// # Errors
-/// If the file cannot be read, or is of a format whose columns are not listed.
-pub(super) fn kinds(path: &Path, format: Format) -> Result<Vec<(String, Kind)>, Error> {
+/// If the file cannot be read.
+pub(super) fn head(path: &Path, format: Format) -> Result<Vec<Head>, Error> {
     match format {
-        #[cfg(feature = "arrow")]
-        Format::Parquet => parquet::kinds(path),
-        _ => Err(Error::file(path, format!("is {}: its columns cannot be listed", format.name()))),
+        Format::MatrixMarket => Ok(matrix_market::head()),
+        Format::Parquet => parquet::head(path),
+        Format::Arrow => arrow_ipc::head(path),
+        Format::Numpy => numpy::head(path),
+        Format::Tns | Format::Csv => Err(Error::file(path, "is text, which has a reader of its own")),
     }
 }
 
 #[cfg(not(feature = "arrow"))]
 pub(super) fn without_arrow(path: &Path, _: &[Want]) -> Result<Table, Error> {
+    Err(Error::file(path, WITHOUT_ARROW))
+}
+
+#[cfg(not(feature = "arrow"))]
+pub(super) fn head_without_arrow(path: &Path) -> Result<Vec<Head>, Error> {
     Err(Error::file(path, WITHOUT_ARROW))
 }
 

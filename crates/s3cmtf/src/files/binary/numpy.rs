@@ -10,16 +10,46 @@ use zip::result::ZipError;
 
 use super::column::{self, Fault, Raw};
 use super::npy::{Field, Header};
+use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
 use crate::table::{Table, Want};
 
-/// Reads the wanted columns of an `.npy` or `.npz` file; which of the two it is, its first bytes say.
+/// Reads the wanted columns of an `.npy` or `.npz` file.
 pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
-    let mut file = open(path)?;
+    if is_archive(path)? { read_archive(path, wants) } else { read_array(path, wants) }
+}
+
+/// The headings of all columns, with their first values.
+pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
+    let fail = |what| Error::file(path, what);
+    if !is_archive(path)? {
+        return Array::read(&mut open(path)?, HEAD).and_then(|array| array.head()).map_err(fail);
+    }
+    let names = array_names(path)?;
+    if let Some(values) = coordinate_values(&names) {
+        let (coords, numbers) = coordinates(path, values)?;
+        let (names, _) = coords.columns().map_err(fail)?;
+        // Ids whatever they look like: small ones would be taken for ratings.
+        let mut head: Vec<Head> =
+            names.into_iter().map(|name| (name, Some(Raw::Signed(Vec::new())))).collect();
+        head.push((values.to_owned(), Some(numbers)));
+        return Ok(head);
+    }
+    if let [only] = &names[..] {
+        let array = read_entry(path, only, HEAD)?;
+        if array.is_table() {
+            return array.head().map_err(fail);
+        }
+    }
+    Ok(names.into_iter().map(|name| (name.clone(), read_column(path, &name, HEAD).ok())).collect())
+}
+
+/// Which of the two a file is, its first bytes say.
+fn is_archive(path: &Path) -> Result<bool, Error> {
     let mut start = Vec::new();
-    file.by_ref().take(2).read_to_end(&mut start).map_err(|source| Error::io(path, source))?;
-    if start == b"PK" { read_archive(path, wants) } else { read_array(path, wants) }
+    open(path)?.take(2).read_to_end(&mut start).map_err(|source| Error::io(path, source))?;
+    Ok(start == b"PK")
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Error> {
@@ -32,7 +62,7 @@ fn open(path: &Path) -> Result<BufReader<File>, Error> {
 }
 
 fn read_array(path: &Path, wants: &[Want]) -> Result<Table, Error> {
-    let array = Array::read(&mut open(path)?).map_err(|what| Error::file(path, what))?;
+    let array = Array::read(&mut open(path)?, usize::MAX).map_err(|what| Error::file(path, what))?;
     array.table(path, wants)
 }
 
@@ -51,8 +81,12 @@ struct Slice<'a> {
 }
 
 impl Array {
-    fn read(reader: &mut dyn Read) -> Result<Array, String> {
-        let header = Header::read(reader)?;
+    /// Reads an array, or about `most` rows of it.
+    fn read(reader: &mut dyn Read, most: usize) -> Result<Array, String> {
+        let mut header = Header::read(reader)?;
+        if let Some(rows) = header.shape.first_mut().filter(|_| !header.fortran) {
+            *rows = most.min(*rows);
+        }
         let size = header.size().ok_or_else(|| format!("has the impossible shape {:?}", header.shape))?;
         // Memory follows what is there, never what is declared.
         let mut bytes = Vec::new();
@@ -79,6 +113,16 @@ impl Array {
         });
         let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
         column::table(path, &names, wants, &places, &distinct, raw)
+    }
+
+    fn head(&self) -> Result<Vec<Head>, String> {
+        let (names, slices) = self.columns()?;
+        Ok(names.into_iter().zip(&slices).map(|(name, slice)| (name, self.values(slice).ok())).collect())
+    }
+
+    /// Whether it has several columns, and not the values of one.
+    fn is_table(&self) -> bool {
+        self.header.shape.len() > 1 || self.header.fields.len() > 1
     }
 
     fn values(&self, slice: &Slice) -> Result<Raw, Fault> {
@@ -125,27 +169,31 @@ impl Array {
 
 fn read_archive(path: &Path, wants: &[Want]) -> Result<Table, Error> {
     let names = array_names(path)?;
-    let has = |name: &str| names.iter().any(|other| other == name);
-    let values = if has("values") { "values" } else { "data" };
-    if has("coords") && has(values) {
+    if let Some(values) = coordinate_values(&names) {
         return read_coordinates(path, values, wants);
     }
     if let [only] = &names[..] {
-        let array = read_entry(path, only)?;
-        if array.header.shape.len() > 1 || array.header.fields.len() > 1 {
+        let array = read_entry(path, only, usize::MAX)?;
+        if array.is_table() {
             return array.table(path, wants);
         }
     }
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
-    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place]));
+    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place], usize::MAX));
     let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
     column::table(path, &names, wants, &places, &distinct, raw)
 }
 
+/// The array of values beside one that is called `coords`, if there are both.
+fn coordinate_values(names: &[String]) -> Option<&'static str> {
+    let has = |name: &str| names.iter().any(|other| other == name);
+    ["values", "data"].into_iter().find(|values| has("coords") && has(values))
+}
+
 /// One array per column.
-fn read_column(path: &Path, name: &str) -> Result<Raw, Error> {
-    let array = read_entry(path, name)?;
+fn read_column(path: &Path, name: &str, most: usize) -> Result<Raw, Error> {
+    let array = read_entry(path, name, most)?;
     let (_, slices) = array.columns().map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
     match &slices[..] {
         [slice] => array.values(slice).map_err(|fault| column::at(path, name, fault)),
@@ -156,19 +204,26 @@ fn read_column(path: &Path, name: &str) -> Result<Raw, Error> {
     }
 }
 
-/// An array `coords` with all ids and another with the values.
-fn read_coordinates(path: &Path, values: &str, wants: &[Want]) -> Result<Table, Error> {
-    let (coords, numbers) = rayon::join(|| read_entry(path, "coords"), || read_column(path, values));
+/// An array `coords` with all ids, a row per value, and another with the values.
+fn coordinates(path: &Path, values: &str) -> Result<(Array, Raw), Error> {
+    let (coords, numbers) =
+        rayon::join(|| read_entry(path, "coords", usize::MAX), || read_column(path, values, usize::MAX));
     let (coords, numbers) = (coords?, numbers?);
-    let fail = |what| Error::file(path, format!("array \"coords\" {what}"));
     // Where both fit, rows come first, as in a table.
     let coords = match coords.header.shape[..] {
         [rows, _] if rows == numbers.len() => coords,
         [_, rows] if rows == numbers.len() => coords.transpose(),
         ref shape => {
-            return Err(fail(format!("has the shape {shape:?}, but there are {} values", numbers.len())));
+            let what = format!("has the shape {shape:?}, but there are {} values", numbers.len());
+            return Err(Error::file(path, format!("array \"coords\" {what}")));
         }
     };
+    Ok((coords, numbers))
+}
+
+fn read_coordinates(path: &Path, values: &str, wants: &[Want]) -> Result<Table, Error> {
+    let (coords, numbers) = coordinates(path, values)?;
+    let fail = |what| Error::file(path, format!("array \"coords\" {what}"));
     let (mut names, slices) = coords.columns().map_err(fail)?;
     names.push(values.to_owned());
     let places = choose(path, &names, wants)?;
@@ -199,8 +254,8 @@ fn array_names(path: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Each call opens the file anew, so that several threads can read from it.
-fn read_entry(path: &Path, name: &str) -> Result<Array, Error> {
+/// An array of an archive, or about `most` rows of it. Each call opens the file anew, so that several threads can read from it.
+fn read_entry(path: &Path, name: &str, most: usize) -> Result<Array, Error> {
     let mut archive = ZipArchive::new(open(path)?).map_err(|error| broken(path, error))?;
     let with_ending = format!("{name}.npy");
     let entry = match archive.index_for_name(&with_ending) {
@@ -209,7 +264,10 @@ fn read_entry(path: &Path, name: &str) -> Result<Array, Error> {
     };
     let mut entry = entry.map_err(|error| broken(path, error))?;
     let array =
-        Array::read(&mut entry).map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
+        Array::read(&mut entry, most).map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
+    if most < usize::MAX {
+        return Ok(array);
+    }
     // The checksum is compared where an entry ends.
     let mut behind = [0];
     match entry.read(&mut behind) {

@@ -15,9 +15,10 @@ use rayon::prelude::*;
 use super::arrays::Growing;
 use super::column::{self, Fault, Raw};
 use super::guard::guarded;
+use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
-use crate::table::{Kind, Table, Want};
+use crate::table::{Table, Want};
 
 /// Rows that are decoded at a time: their values fit into a cache.
 const BATCH: usize = 1 << 15;
@@ -27,17 +28,16 @@ pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error
     guarded(path, || read_columns(path, wants))
 }
 
-/// The headings of all columns, and what they hold by their types.
-pub(in crate::files) fn kinds(path: &Path) -> Result<Vec<(String, Kind)>, Error> {
-    let kind = |field: &Arc<Field>| match field.data_type() {
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Kind::Time,
-        other if other.is_floating() => Kind::Number,
-        _ => Kind::Id,
-    };
+/// The headings of all columns, with their first values.
+pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
     guarded(path, || {
-        let metadata = ArrowReaderMetadata::load(&open(path)?, ArrowReaderOptions::new());
-        let metadata = metadata.map_err(|error| broken(path, &error))?;
-        Ok(metadata.schema().fields().iter().map(|field| (field.name().clone(), kind(field))).collect())
+        let metadata = load(path, &open(path)?)?;
+        let filled = metadata.metadata().row_groups().iter().position(|group| group.num_rows() > 0);
+        let column = |(place, field): (usize, &Arc<Field>)| {
+            let values = filled.and_then(|group| read_part(path, &metadata, place, group, HEAD).ok());
+            (field.name().clone(), values)
+        };
+        Ok(metadata.schema().fields().iter().enumerate().map(column).collect())
     })
 }
 
@@ -54,13 +54,18 @@ fn open(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
-    let file = open(path)?;
-    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
+/// What a file says of its columns, all of which lie within it.
+fn load(path: &Path, file: &File) -> Result<ArrowReaderMetadata, Error> {
+    let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new());
     let metadata = metadata.map_err(|error| broken(path, &error))?;
     let length = file.metadata().map_err(|source| Error::io(path, source))?.len();
     check_places(&metadata, length)
         .ok_or_else(|| Error::file(path, "is cut off or broken: a column does not lie within the file"))?;
+    Ok(metadata)
+}
+
+fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    let metadata = load(path, &open(path)?)?;
     let names: Vec<String> = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
@@ -70,8 +75,10 @@ fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
     let tasks: Vec<(usize, usize)> =
         distinct.iter().flat_map(|&place| (0..groups).map(move |group| (place, group))).collect();
     // Collected before any is looked at, so that of several faults the first is told.
-    let parts: Vec<Result<Raw, Problem>> =
-        tasks.into_par_iter().map(|(place, group)| read_part(path, &metadata, place, group)).collect();
+    let parts: Vec<Result<Raw, Problem>> = tasks
+        .into_par_iter()
+        .map(|(place, group)| read_part(path, &metadata, place, group, usize::MAX))
+        .collect();
     let mut parts = parts.into_iter();
     let mut raw = Vec::with_capacity(distinct.len());
     for &place in &distinct {
@@ -136,12 +143,13 @@ fn with_dictionaries(metadata: ArrowReaderMetadata, places: &[usize]) -> ArrowRe
     ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options).unwrap_or(metadata)
 }
 
-/// One column of one row group. It opens the file anew, since threads that share one also share its position.
+/// One column of one row group, `most` rows of it. It opens the file anew, since threads that share one also share its position.
 fn read_part(
     path: &Path,
     metadata: &ArrowReaderMetadata,
     place: usize,
     group: usize,
+    most: usize,
 ) -> Result<Raw, Problem> {
     let failed = |error: &ParquetError| Problem::File(broken(path, error));
     let file = open(path).map_err(Problem::File)?;
@@ -150,6 +158,7 @@ fn read_part(
         .with_row_groups(vec![group])
         .with_projection(mask)
         .with_batch_size(BATCH)
+        .with_limit(most)
         .build()
         .map_err(|error| failed(&error))?;
     let mut values = Growing::default();

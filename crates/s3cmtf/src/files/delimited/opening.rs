@@ -65,7 +65,7 @@ fn look_like_headings(first: &[String], rows: &[Vec<String>]) -> bool {
 
 /// How a file starts.
 pub(in crate::files) struct Opening {
-    pub(super) separator: Separator,
+    pub(in crate::files) separator: Separator,
     /// Its first record holds headings.
     pub(in crate::files) has_header: bool,
     /// One per column; its number where it has none.

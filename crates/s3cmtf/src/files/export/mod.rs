@@ -15,7 +15,7 @@ pub use model::export_model;
 
 use super::atomic::write_atomically;
 use crate::Error;
-use crate::table::{Data, Labels, Table};
+use crate::table::{Data, Labels, Table, did_you_mean};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,9 @@ impl FromStr for OutFormat {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = OutFormat::ALL.into_iter().find(|format| format.name() == text);
-        found.ok_or_else(|| format!("{text:?} is not a format: csv, parquet, npz or safetensors"))
+        let names = OutFormat::ALL.map(OutFormat::name);
+        let hint = || did_you_mean(names, text);
+        found.ok_or_else(|| format!("{text:?} is not one of {}{}", names.join(", "), hint()))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Out, OutFormat, Values, write_arrays, write_columns};
+use crate::files::atomic::make_folder;
 use crate::files::binary::{Raw, settle};
 use crate::table::Labels;
 use crate::table::{Data, Kind};
@@ -21,7 +21,7 @@ use crate::{Core, Error, Factor, Mode, Model};
 /// # Errors
 /// If the folder or a file cannot be written.
 pub fn export_model(model: &Model, format: OutFormat, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
+    make_folder(folder)?;
     match format {
         OutFormat::Csv | OutFormat::Parquet => export_tables(model, format, folder),
         OutFormat::Npz | OutFormat::Safetensors => export_arrays(model, format, folder),

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::Error;
-use crate::table::{Column, Data, Table};
+use crate::table::{Column, Data, Table, did_you_mean};
 
 /// A data set whose files are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,9 @@ impl FromStr for Dataset {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Dataset::ALL.into_iter().find(|dataset| dataset.name() == name);
-        found
-            .ok_or_else(|| format!("\"{name}\" is not one of {}", Dataset::ALL.map(Dataset::name).join(", ")))
+        let names = Dataset::ALL.map(Dataset::name);
+        let hint = || did_you_mean(names, name);
+        found.ok_or_else(|| format!("\"{name}\" is not one of {}{}", names.join(", "), hint()))
     }
 }
 

@@ -11,6 +11,14 @@ use super::{Coupling, Dataset, Imported, Once, table};
 use crate::Error;
 use crate::table::{Data, Labels};
 
+/// Categories that have commas themselves, between which texts have commas too.
+const WITH_COMMAS: [&str; 4] = [
+    "Beer, Wine & Spirits",
+    "Books, Mags, Music & Video",
+    "Used, Vintage & Consignment",
+    "Wills, Trusts, & Probates",
+];
+
 const FILES: [&str; 3] = ["review.json", "user.json", "business.json"];
 
 #[derive(Deserialize)]
@@ -57,7 +65,21 @@ impl List {
         };
         match self {
             List::Many(texts) => texts.iter().for_each(|text| work(text.trim())),
-            List::Text(text) => text.split(',').for_each(|text| work(text.trim())),
+            List::Text(text) => {
+                let mut rest = text.trim_start();
+                while !rest.is_empty() {
+                    let whole = |name: &&&str| {
+                        rest.strip_prefix(**name)
+                            .is_some_and(|behind| behind.is_empty() || behind.starts_with(','))
+                    };
+                    let end = match WITH_COMMAS.iter().find(whole) {
+                        Some(name) => name.len(),
+                        None => rest.find(',').unwrap_or(rest.len()),
+                    };
+                    work(rest[..end].trim());
+                    rest = rest[end..].trim_start_matches(',').trim_start();
+                }
+            }
         }
     }
 }
@@ -237,6 +259,29 @@ impl Read {
                 coupling("business", "cities", "business,city", "zeros"),
             ],
             notes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_a_category_do_not_split_it() {
+        let each = |text: &str| {
+            let mut found = Vec::new();
+            List::Text(text.into()).each(|text| found.push(text.to_owned()));
+            found
+        };
+        assert_eq!(
+            each("Food, Beer, Wine & Spirits, Books, Mags, Music & Video,Bars"),
+            ["Food", "Beer, Wine & Spirits", "Books, Mags, Music & Video", "Bars"]
+        );
+        assert_eq!(each("Beer, Wine"), ["Beer", "Wine"]);
+        assert_eq!(each("Beer, Wine & Spirits of old"), ["Beer", "Wine & Spirits of old"]);
+        for none in ["", " ", "None", ", ,"] {
+            assert!(each(none).is_empty(), "{none:?}");
         }
     }
 }

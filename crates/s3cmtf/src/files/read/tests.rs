@@ -224,6 +224,60 @@ fn samples_show_values_and_guess_kinds() {
     assert_eq!(found.last().map(|column| column.guess), Some(Kind::Number));
 }
 
+#[cfg(feature = "arrow")]
+#[test]
+fn columns_of_all_formats_are_sampled_and_guessed() {
+    use Kind::{Id, Number, Time};
+    let fixture = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+        columns(&Source::new(path).unwrap()).unwrap()
+    };
+    let all = ["user", "whole", "large", "title", "view", "coded", "rating", "price", "seen", "when", "day"];
+    let kinds = [Id, Number, Id, Id, Id, Id, Number, Number, Id, Time, Time];
+    for file in ["plain.parquet", "file.arrow", "stream.arrows"] {
+        let found = fixture(file);
+        for (wanted, kind) in all.iter().zip(kinds) {
+            if let Some(column) = found.iter().find(|column| column.name == *wanted) {
+                assert_eq!(column.guess, kind, "{file} {wanted} {:?}", column.values);
+            }
+        }
+        let title = found.iter().find(|column| column.name == "title").unwrap();
+        assert_eq!(title.values[..3], ["Ran", "Alien", "Ran"], "{file}");
+    }
+    let guesses = |file: &str| {
+        let found = fixture(file);
+        found.iter().map(|column| (column.name.clone(), column.guess)).collect::<Vec<_>>()
+    };
+    let named = |columns: &[(&str, Kind)]| {
+        columns.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(guesses("coords.npz"), named(&[("1", Id), ("2", Id), ("values", Number)]));
+    let folder = Folder::new();
+    let mtx = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0.5\n";
+    let found = columns(&folder.file("m.mtx", mtx)).unwrap();
+    let found: Vec<_> = found.into_iter().map(|column| (column.name, column.guess)).collect();
+    assert_eq!(found, named(&[("row", Id), ("column", Id), ("value", Number)]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_can_be_looked_at_and_then_read_whole() {
+    let folder = Folder::new();
+    let path = folder.0.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let text: String = (0..20_000).map(|row| format!("u{row},i{row},{row}\n")).collect();
+    let writer = {
+        let (path, text) = (path.clone(), format!("user,item,stars\n{text}"));
+        std::thread::spawn(move || std::fs::write(path, text).unwrap())
+    };
+    let source = Source::new(&path).unwrap();
+    assert_eq!(format(&source).unwrap(), Format::Csv);
+    assert_eq!(columns(&source).unwrap()[2].name, "stars");
+    let table = read_table(&source, &[name("stars", Kind::Number)]).unwrap();
+    assert_eq!(table.columns[0].data, Data::Numbers((0..20_000).map(f64::from).collect()));
+    writer.join().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -14,6 +14,7 @@ use crate::Error;
 use crate::model::{CoupledFactor, Factor, Model, Uncertainty};
 use crate::params::{Algorithm, Params};
 use crate::problem::{Coupled, Duplicates, Entries, Kind, Naming, merge_entries};
+use crate::table::did_you_mean;
 
 /// Data that came after a model, and what is to become of them.
 ///
@@ -149,7 +150,8 @@ impl<'a> FoldIn<'a> {
         let range =
             values.iter().fold(model.range(), |[low, high], &value| [low.min(value), high.max(value)]);
         if added.iter().sum::<usize>() == 0 && (!update || values.is_empty()) {
-            return Err(Error::Problem("there is no id that the model does not have".into()));
+            let what = "the model has all of these ids: there is no row to be found; update takes in more about old ones";
+            return Err(Error::Problem(what.into()));
         }
 
         let sides = self.coupled.iter().zip(&matrices);
@@ -171,9 +173,9 @@ impl<'a> FoldIn<'a> {
             _ if update => {
                 fail("the model does not know how sure it is of its rows, as those of bayes do: fit it anew")
             }
-            _ if self.params.orthogonal => {
-                fail("the model was made orthogonal, and no longer says which rows are likely")
-            }
+            _ if self.params.orthogonal => fail(
+                "the model was made orthogonal, and no longer says which rows are likely: fit it without orthogonal",
+            ),
             (None, Algorithm::Bayes) => {
                 fail("the model was drawn without distributions, and does not say which rows are likely")
             }
@@ -201,9 +203,10 @@ impl<'a> FoldIn<'a> {
         let find = |matrix: &Coupled| {
             let known = self.model.coupled_like(matrix.name(), matrix.mode()).ok_or_else(|| {
                 let names: Vec<&str> = self.model.coupled().iter().map(|known| &known.name[..]).collect();
+                let hint = did_you_mean(names.iter().copied(), matrix.name());
                 let names = if names.is_empty() { "none".into() } else { names.join(", ") };
                 Error::Problem(format!(
-                    "{}: not coupled in the model, where there are: {names}",
+                    "{}: not coupled in the model{hint} (its matrices: {names})",
                     matrix.name()
                 ))
             })?;
