@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use s3cmtf::files::KeptData;
 use s3cmtf::world::{self, World, WorldParams};
 use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let world = world::generate(&WorldParams { seed: args.seed, ..WorldParams::default() });
     let coupled = world.problem()?;
     let plain = without_matrices(&world, &coupled)?;
+    let kept = KeptData::of(&coupled, &args.out)?;
     let flag = interrupt::flag()?;
     let mut runs = Vec::new();
     for problem in [plain, coupled] {
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         runs.push(run);
     }
     let [plain, coupled] = &runs[..] else { anyhow::bail!("two runs were made") };
-    files::save(coupled, &args.out)?;
+    files::save_with(coupled, Some(&kept), &args.out)?;
     print_errors(&world, plain, coupled)?;
     print_examples(&world, &coupled.model)?;
     print::out(|out| {
@@ -51,8 +53,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
 /// The same ratings with the same names and sizes, alone.
 fn without_matrices(world: &World, coupled: &Problem) -> anyhow::Result<Problem> {
     let names = coupled.modes().iter().map(|mode| mode.name().to_owned()).collect();
-    let sizes = coupled.modes().iter().map(|mode| mode.size()).collect();
-    Ok(Problem::builder(world.ratings.clone()).names(names).sizes(sizes).build()?)
+    let namings = coupled.modes().iter().map(|mode| mode.naming().cloned()).collect();
+    Ok(Problem::builder(world.ratings.clone()).names(names).namings(namings).build()?)
 }
 
 fn print_errors(world: &World, plain: &Run, coupled: &Run) -> anyhow::Result<()> {

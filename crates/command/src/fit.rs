@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use s3cmtf::files::KeptData;
 use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
 use crate::args::FitArgs;
@@ -62,6 +63,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
     }
 
+    let kept = match &args.out {
+        Some(folder) if !args.no_data => Some(data.keep(&args.tensor, folder)?),
+        _ => None,
+    };
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);
     let mut training = data.training(params).interrupt(interrupt::flag()?);
     if let Some(test) = test {
@@ -89,7 +94,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
-    finish(args, &run?, followed)
+    finish(args, &run?, kept.as_ref(), followed)
 }
 
 /// Which entries are held out, if any are.
@@ -105,8 +110,13 @@ fn holdout(args: &FitArgs, problem: &Problem) -> anyhow::Result<Option<HoldOut>>
 }
 
 /// Saves and tells of a run; what can still be saved or told is, whatever failed before.
-fn finish(args: &FitArgs, run: &Run, followed: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
-    let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save(run, folder));
+fn finish(
+    args: &FitArgs,
+    run: &Run,
+    kept: Option<&KeptData>,
+    followed: anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save_with(run, kept, folder));
     let place = match &args.out {
         Some(folder) if saved.is_ok() => folder.display().to_string(),
         Some(_) => "not saved".into(),

@@ -5,7 +5,9 @@
 mod args;
 mod bench;
 mod check;
+mod clusters;
 mod columns;
+mod concepts;
 mod convert;
 mod couple;
 mod demo;
@@ -25,6 +27,7 @@ mod predict;
 mod print;
 mod problem;
 mod progress;
+mod saved;
 mod source;
 mod split;
 mod summary;
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
         Verb::Evaluate(args) => evaluate::run(&args),
         Verb::Tune(args) => tune::run(&args),
         Verb::Predict(args) => predict::run(&args),
+        Verb::Concepts(args) => concepts::run(&args),
+        Verb::Clusters(args) => clusters::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use s3cmtf::files::KeptData;
 use s3cmtf::{Memory, Model, Params, Problem, Room, StoredProblem, Training, files};
 
 use crate::args::FitArgs;
@@ -82,6 +83,14 @@ impl Data {
             Data::Whole(problem) => problem.entries().len(),
             Data::Stored(stored, _) => stored.count(),
         }
+    }
+
+    /// Puts the data aside for the folder that the model will be saved in.
+    pub(crate) fn keep(&self, tensor: &[PathBuf], folder: &Path) -> anyhow::Result<KeptData> {
+        Ok(match (problem::kept(tensor)?, self) {
+            (Some(path), _) => KeptData::there(path),
+            (None, data) => KeptData::of(data.frame(), folder)?,
+        })
     }
 
     pub(crate) fn training(self, params: Params) -> Training<'static> {

@@ -49,6 +49,9 @@ pub(crate) struct FitArgs {
     /// Save the model in this folder: a new or empty one, or one that holds a model, which is replaced
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Leave the training data out of the folder of --out; recommend and clusters then know less
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub(crate) no_data: bool,
     /// Save what is needed to go on in the folder of --out, so often: 30s, 5m, 2h
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "out", help_heading = "Output")]
     pub(crate) checkpoint_every: Option<Duration>,

@@ -4,6 +4,7 @@ mod bench;
 mod choices;
 mod convert;
 mod data;
+mod discover;
 mod evaluate;
 mod fit;
 mod flags;
@@ -23,6 +24,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use data::{DataArgs, FileArgs};
+pub(crate) use discover::{ClustersArgs, ConceptsArgs, Count};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use flags::{fit_line, quoted};
@@ -68,6 +70,10 @@ pub(crate) enum Verb {
     Tune(Box<TuneArgs>),
     /// Predict the value of each given cell
     Predict(PredictArgs),
+    /// Say what a model has found: what its concepts mean, and which of them go together
+    Concepts(ConceptsArgs),
+    /// Put the entities of a mode together that are alike, and say what they have in common
+    Clusters(ClustersArgs),
     /// Say what is in data files, and what is wrong with them
     Check(Box<CheckArgs>),
     /// Make up ratings with a known truth, and factorize them with and without coupled matrices

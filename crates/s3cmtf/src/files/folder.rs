@@ -7,11 +7,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::atomic::{check_writable, replace_folder, write_new};
+use super::kept::KeptData;
 use super::model_file::{FORMAT, from_bytes, to_bytes};
-use crate::{CoreKind, Error, Kind, Model, Record, Run};
+use super::problem_file::load_problem;
+use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run};
 
 const MODEL: &str = "model.safetensors";
 const RECORD: &str = "run.json";
+const DATA: &str = "data.s3cmtf";
 pub(super) const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// What is written to `run.json`: the record, and what the model looks like for those who read it by eye.
@@ -72,22 +75,32 @@ impl<'a> ModelSummary<'a> {
 
 /// Saves a run as a folder, which appears whole or not at all.
 ///
-/// A model folder that is there already is replaced: its two files are deleted once the new ones have its name,
+/// A model folder that is there already is replaced: its own files are deleted once the new ones have its name,
 /// other files in it are kept. See [`check_out`] for what is not replaced.
 ///
 /// # Errors
 /// If `folder` is something else than a model folder or an empty one, or cannot be written. What was there before
 /// is then still there.
 pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
+    save_with(run, None, folder)
+}
+
+/// Saves a run, and with it the data that it was trained on: they say what an entity has been seen with, and what marks a
+/// cluster out.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<(), Error> {
     check_replaceable(folder)?;
     let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
     let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &run.record };
     let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
     record.push(b'\n');
     // A run that has ended is not resumed.
-    replace_folder(folder, &[MODEL, RECORD, CHECKPOINT], |new| {
+    replace_folder(folder, &[MODEL, RECORD, DATA, CHECKPOINT], |new| {
         write_new(&new.join(MODEL), &model)?;
-        write_new(&new.join(RECORD), &record)
+        write_new(&new.join(RECORD), &record)?;
+        data.map_or(Ok(()), |data| data.write(&new.join(DATA)))
     })
 }
 
@@ -117,6 +130,15 @@ pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
     let record = serde_json::from_slice(&bytes)
         .map_err(|error| Error::file(&path, format!("is not the record of a run: {error}")))?;
     Ok((model, record))
+}
+
+/// Loads the data that a saved run was trained on, if they were saved with it.
+///
+/// # Errors
+/// If they are there, but not whole.
+pub fn load_data(folder: &Path) -> Result<Option<Problem>, Error> {
+    let path = folder.join(DATA);
+    path.exists().then(|| load_problem(&path)).transpose()
 }
 
 /// Tells before a long run whether [`save`] would be refused.

@@ -137,67 +137,90 @@ fn add_mode<'a>(
 /// # Errors
 /// If the file cannot be written; what was there before is then still there.
 pub fn save_problem(problem: &Problem, path: &Path) -> Result<(), Error> {
-    let mut arrays = Vec::new();
-    for (number, mode) in problem.modes().iter().enumerate() {
-        arrays.push((format!("entry.{number}"), Array::U32(problem.entries().indices(number))));
-        add_mode(mode, "", number, listed(number, problem.entries().len(), problem.coupled()), &mut arrays);
-    }
-    arrays.push(("value".to_owned(), Array::F32(problem.entries().values())));
-    let mut coupled = Vec::new();
-    for (number, matrix) in problem.coupled().iter().enumerate() {
-        let entries = matrix.entries();
-        for side in 0..2 {
-            arrays.push((format!("coupled_entry.{number}.{side}"), Array::U32(entries.indices(side))));
-        }
-        arrays.push((format!("coupled_value.{number}"), Array::F32(entries.values())));
-        let graph = matrix.kind() == Kind::Graph;
-        if !graph {
-            add_mode(matrix.columns(), "coupled_", number, entries.len(), &mut arrays);
-        }
-        coupled.push(CoupledHeader {
-            name: matrix.name().to_owned(),
-            table: entries.name().to_owned(),
-            mode: matrix.mode(),
-            kind: matrix.kind(),
-            weight: matrix.weight(),
-            columns: (!graph).then(|| ModeHeader::of(matrix.columns())),
-        });
-    }
-    // Long numbers first: so each array starts where its numbers may lie.
-    arrays.sort_by_key(|(_, array)| std::cmp::Reverse(array.form().1));
-
-    let header = Header {
-        format: FORMAT,
-        name: problem.entries().name().to_owned(),
-        modes: problem.modes().iter().map(ModeHeader::of).collect(),
-        coupled,
-        value: problem.value().map(str::to_owned),
-        checks: arrays.iter().map(|(name, array)| (name.clone(), array.check())).collect(),
-    };
-    let json = |error: serde_json::Error| Error::io(path, error.into());
-    let header = serde_json::to_string(&header).map_err(json)?;
-    let metadata = serde_json::json!({ CHECK: text_check(&header), KEY: header });
-    let mut file = serde_json::Map::from_iter([(METADATA.to_owned(), metadata)]);
-    let mut end = 0;
-    for (name, array) in &arrays {
-        let ((dtype, bytes, len), start) = (array.form(), end);
-        end += bytes * len as u64;
-        let info = Info { dtype: dtype.into(), shape: vec![len as u64], data_offsets: [start, end] };
-        file.insert(name.clone(), serde_json::to_value(info).map_err(json)?);
-    }
-    let mut file = serde_json::to_string(&file).map_err(json)?;
-    // Blanks, so that the first array starts at a multiple of 8.
-    file.extend(std::iter::repeat_n(' ', file.len().next_multiple_of(8) - file.len()));
-    if file.len() as u64 > LONGEST {
-        return Err(Error::file(path, "cannot be written: the names and bounds of its modes are too long"));
-    }
-    write_atomically(path, |out| {
-        out.write_all(&(file.len() as u64).to_le_bytes())?;
-        out.write_all(file.as_bytes())?;
-        arrays.iter().try_for_each(|(_, array)| array.write(out))
-    })
+    let file = Whole::of(problem).map_err(|what| Error::file(path, what))?;
+    write_atomically(path, |out| file.write(out))
 }
 
+/// What the file of a problem holds.
+pub(super) struct Whole<'a> {
+    /// All before the arrays.
+    head: String,
+    arrays: Vec<(String, Array<'a>)>,
+}
+
+impl Whole<'_> {
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&(self.head.len() as u64).to_le_bytes())?;
+        out.write_all(self.head.as_bytes())?;
+        self.arrays.iter().try_for_each(|(_, array)| array.write(out))
+    }
+}
+
+impl<'a> Whole<'a> {
+    pub(super) fn of(problem: &'a Problem) -> Result<Self, String> {
+        let mut arrays = Vec::new();
+        for (number, mode) in problem.modes().iter().enumerate() {
+            arrays.push((format!("entry.{number}"), Array::U32(problem.entries().indices(number))));
+            add_mode(
+                mode,
+                "",
+                number,
+                listed(number, problem.entries().len(), problem.coupled()),
+                &mut arrays,
+            );
+        }
+        arrays.push(("value".to_owned(), Array::F32(problem.entries().values())));
+        let mut coupled = Vec::new();
+        for (number, matrix) in problem.coupled().iter().enumerate() {
+            let entries = matrix.entries();
+            for side in 0..2 {
+                arrays.push((format!("coupled_entry.{number}.{side}"), Array::U32(entries.indices(side))));
+            }
+            arrays.push((format!("coupled_value.{number}"), Array::F32(entries.values())));
+            let graph = matrix.kind() == Kind::Graph;
+            if !graph {
+                add_mode(matrix.columns(), "coupled_", number, entries.len(), &mut arrays);
+            }
+            coupled.push(CoupledHeader {
+                name: matrix.name().to_owned(),
+                table: entries.name().to_owned(),
+                mode: matrix.mode(),
+                kind: matrix.kind(),
+                weight: matrix.weight(),
+                columns: (!graph).then(|| ModeHeader::of(matrix.columns())),
+            });
+        }
+        // Long numbers first: so each array starts where its numbers may lie.
+        arrays.sort_by_key(|(_, array)| std::cmp::Reverse(array.form().1));
+
+        let header = Header {
+            format: FORMAT,
+            name: problem.entries().name().to_owned(),
+            modes: problem.modes().iter().map(ModeHeader::of).collect(),
+            coupled,
+            value: problem.value().map(str::to_owned),
+            checks: arrays.iter().map(|(name, array)| (name.clone(), array.check())).collect(),
+        };
+        let json = |error: serde_json::Error| error.to_string();
+        let header = serde_json::to_string(&header).map_err(json)?;
+        let metadata = serde_json::json!({ CHECK: text_check(&header), KEY: header });
+        let mut file = serde_json::Map::from_iter([(METADATA.to_owned(), metadata)]);
+        let mut end = 0;
+        for (name, array) in &arrays {
+            let ((dtype, bytes, len), start) = (array.form(), end);
+            end += bytes * len as u64;
+            let info = Info { dtype: dtype.into(), shape: vec![len as u64], data_offsets: [start, end] };
+            file.insert(name.clone(), serde_json::to_value(info).map_err(json)?);
+        }
+        let mut file = serde_json::to_string(&file).map_err(json)?;
+        // Blanks, so that the first array starts at a multiple of 8.
+        file.extend(std::iter::repeat_n(' ', file.len().next_multiple_of(8) - file.len()));
+        if file.len() as u64 > LONGEST {
+            return Err("cannot be written: the names and bounds of its modes are too long".into());
+        }
+        Ok(Whole { head: file, arrays })
+    }
+}
 fn text_check(header: &str) -> String {
     format!("{:016x}", xxh3_64(header.as_bytes()))
 }

@@ -14,7 +14,9 @@ use std::collections::HashSet;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{Coupled, Entries, Error, Kind, Problem};
+use crate::table::Binning;
+use crate::table::time::Bin;
+use crate::{Coupled, Entries, Error, Kind, Naming, Problem};
 use activity::{Weighted, generate_cells};
 use names::{CATEGORIES, CITIES};
 use planted::{Planted, gaussian};
@@ -160,13 +162,27 @@ impl World {
     /// # Errors
     /// If the world is so small that its parts do not make a problem.
     pub fn problem(&self) -> Result<Problem, Error> {
-        let size = |names: &[String]| names.len() as u32;
+        let naming = |column: &str, binning: Option<Binning>, names: &[String]| {
+            Some(Naming { column: column.into(), binning, labels: names.iter().collect() })
+        };
+        let matrix = |column: &str, entries: &Entries, names: &[String]| -> Result<Coupled, Error> {
+            let matrix = Coupled::new(1, Kind::Zeros, entries.clone())?.named(format!("business/{column}"));
+            // A small world may not have every category.
+            let known = &names[..names.len().min(matrix.columns().size() as usize)];
+            let named = naming(column, None, known).and_then(|naming| matrix.clone().columns_named(naming));
+            Ok(named.unwrap_or(matrix))
+        };
         Problem::builder(self.ratings.clone())
             .names(["user", "business", "month"].map(String::from).to_vec())
-            .sizes(vec![size(&self.user_names), size(&self.business_names), size(&self.month_names)])
+            .namings(vec![
+                naming("user", None, &self.user_names),
+                naming("business", None, &self.business_names),
+                naming("month", Some(Binning::Time(Bin::Month)), &self.month_names),
+            ])
+            .value("stars")
             .couple(Coupled::new(0, Kind::Graph, self.friends.clone())?.named("user/friends"))
-            .couple(Coupled::new(1, Kind::Zeros, self.categories.clone())?.named("business/category"))
-            .couple(Coupled::new(1, Kind::Zeros, self.cities.clone())?.named("business/city"))
+            .couple(matrix("category", &self.categories, &self.category_names)?)
+            .couple(matrix("city", &self.cities, &self.city_names)?)
             .build()
     }
 }

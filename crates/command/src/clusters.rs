@@ -1,0 +1,85 @@
+//! `s3cmtf clusters`: which entities of a mode are alike, and what they have in common.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use s3cmtf::discovery::{self, Clusters, K, Marks, Scored};
+use s3cmtf::files::{self, OutFormat};
+use s3cmtf::table::{Column, Data, Labels, Table};
+
+use crate::args::{ClustersArgs, Count};
+use crate::print;
+use crate::saved::Saved;
+
+/// Runs the verb.
+pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.out {
+        files::check_file(path)?;
+    }
+    let saved = Saved::load(&args.model)?;
+    let mode = saved.mode(&args.mode)?;
+    let rows = saved.model.modes()[mode].rows();
+    let k = match args.k {
+        Count::Auto => K::Auto(args.most.min(rows)),
+        Count::Given(k) => K::Given(k),
+    };
+    let found = discovery::clusters(&saved.model, saved.data.as_ref(), mode, k, args.top, args.seed)?;
+    if saved.data.is_none() {
+        print::note("the model was saved without its data: what clusters have in common is not known");
+    }
+    if let Some(path) = &args.out {
+        write(path, &saved, mode, &found)?;
+    }
+    if args.json {
+        print::json(&found)?;
+    } else {
+        print::out(|out| show(out, &found, rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
+    let count = found.clusters.len();
+    write!(out, "{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" })?;
+    if let Some(curve) = &found.gap {
+        write!(out, ", by the gap statistic over 1 to {}:", curve.gaps.len())?;
+        let gaps: Vec<f64> = curve.gaps.iter().map(|gap| gap.gap).collect();
+        write!(out, " {}", print::spark(&gaps))?;
+    }
+    writeln!(out)?;
+    for cluster in &found.clusters {
+        writeln!(out, "\n{:>3}  {} of {}: {}", cluster.cluster, cluster.size, rows, names(&cluster.typical))?;
+        let width = cluster.marks.iter().map(|marks| marks.matrix.chars().count()).max().unwrap_or(0);
+        for Marks { matrix, columns } in cluster.marks.iter().filter(|marks| !marks.columns.is_empty()) {
+            let column = |mark: &discovery::Mark| {
+                format!("{} {:.0} % ({:.1}x)", mark.name, 100.0 * mark.share, mark.lift)
+            };
+            let columns: Vec<String> = columns.iter().map(column).collect();
+            writeln!(out, "     {matrix:width$}  {}", columns.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+fn names(scored: &[Scored]) -> String {
+    let names: Vec<&str> = scored.iter().map(|scored| scored.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// Writes the cluster of each entity.
+fn write(path: &Path, saved: &Saved, mode: usize, found: &Clusters) -> anyhow::Result<()> {
+    let known = &saved.model.modes()[mode];
+    let mut labels = Labels::new();
+    let codes = (0..known.rows()).map(|row| labels.id(&known.label(known.id(row)))).collect();
+    let column = |name: &str, data: Data| Column { name: name.into(), data };
+    let numbers = found.of_row.iter().map(|&cluster| i64::from(cluster) + 1).collect();
+    let table = Table {
+        name: path.display().to_string(),
+        columns: vec![
+            column(&found.mode, Data::Texts { codes, labels }),
+            column("cluster", Data::Integers(numbers)),
+        ],
+    };
+    Ok(files::write_table(path, OutFormat::of(path).unwrap_or(OutFormat::Csv), &table)?)
+}
