@@ -31,8 +31,10 @@ pub(in crate::training) fn fit(
     if let Some(Checkpoint { about, mut numbers }) = keeper.resume() {
         let mut known = [0.0; 2];
         numbers.get_doubles("best", &mut known)?;
-        best = (known[0] > 0.0).then_some((known[0] as usize, known[1]));
-        sampler.restore(numbers, about.history.len() as u64)?;
+        // None is better than one that is still to come.
+        let past = about.history.len();
+        best = (known[0] > 0.0).then_some(((known[0] as usize).min(past), known[1]));
+        sampler.restore(numbers, past as u64)?;
         (history, seconds) = (about.history, about.seconds);
     }
     let stop = loop {
