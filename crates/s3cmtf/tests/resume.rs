@@ -71,6 +71,51 @@ fn both_parts_of_a_patient_run_go_on() {
     }
 }
 
+/// What a broken file may hold: a run goes on from it or says why not.
+#[test]
+fn impossible_numbers_are_refused_or_put_right() {
+    let patient =
+        |params: Params| Params { ranks: vec![2], epochs: 6, patience: Some(2), threads: 1, ..params };
+    for params in [patient(Params::default()), patient(Params { deterministic: true, ..Params::sgd() })] {
+        let kept = Mutex::new(Vec::new());
+        run(&params, None, &kept);
+        let kept = kept.into_inner().unwrap();
+        let (problem, _) = problem();
+        let go_on = |checkpoint: Checkpoint| {
+            let training = Training::new(problem.clone(), params.clone()).holdout(0.1);
+            training.resume(checkpoint).run(|_| {}).map_err(|error| error.to_string())
+        };
+        for checkpoint in [&kept[0], kept.last().unwrap()] {
+            for (name, values) in &checkpoint.numbers.doubles {
+                let mut broken = checkpoint.clone();
+                broken.numbers.doubles.insert(name.clone(), vec![f64::NAN; values.len()]);
+                // Some are there at each epoch, but needed only later.
+                match go_on(broken) {
+                    Err(error) => assert!(error.contains(&format!("no \"{name}\" that fits")), "{error}"),
+                    Ok(_) => {
+                        assert!(!["watch", "noise", "average", "best"].contains(&name.as_str()), "{name}")
+                    }
+                }
+            }
+            // Later epochs, halvings and draws than there can have been.
+            for name in ["best", "watch", "average"] {
+                let mut broken = checkpoint.clone();
+                if let Some(values) = broken.numbers.doubles.get_mut(name) {
+                    values.fill(1e300);
+                    if let Err(error) = go_on(broken) {
+                        let right = ["that fits the run", "too large for 32 bits"];
+                        assert!(right.iter().any(|right| error.contains(right)), "{error}");
+                    }
+                }
+            }
+        }
+        let mut broken = kept[0].clone();
+        broken.about.history = vec![broken.about.history[0].clone(); 7];
+        let error = go_on(broken).unwrap_err();
+        assert_eq!(error, "the run to resume has 7 epochs behind it and the best is 1, but it had 1 to 6");
+    }
+}
+
 #[test]
 fn other_data_and_settings_are_refused() {
     let kept = Mutex::new(Vec::new());

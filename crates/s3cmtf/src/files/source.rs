@@ -16,6 +16,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A block has at least this many bytes, unless it is the last.
 const BLOCK: usize = 1 << 25;
 
+/// The room that is made before there is anything to fill it: most files are smaller than a block.
+const ROOM: usize = 1 << 18;
+
 /// A file that is read block by block, or standard input where the path is `-`. One that is packed with gzip or zstd,
 /// whatever its name, is unpacked; a byte order mark is left out.
 pub(super) struct Text {
@@ -254,7 +257,7 @@ impl Text {
 /// Appends `count` bytes, fewer at the end of what is read, which is the answer.
 fn append(reader: &mut (dyn Read + Send), bytes: &mut Vec<u8>, count: usize) -> std::io::Result<bool> {
     let before = bytes.len();
-    bytes.reserve(count);
+    bytes.reserve(count.min(ROOM));
     reader.take(count as u64).read_to_end(bytes)?;
     Ok(bytes.len() - before < count)
 }

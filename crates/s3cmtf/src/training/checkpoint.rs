@@ -66,16 +66,22 @@ impl Numbers {
 
     /// Fills a list of the same length; what is not there or does not fit is an error.
     pub(super) fn get(&mut self, name: &str, values: &mut [f32]) -> Result<(), Error> {
-        fill(name, self.singles.remove(name), values)
+        fill(name, self.singles.remove(name), values, |value| value.is_finite())
     }
 
     pub(super) fn get_doubles(&mut self, name: &str, values: &mut [f64]) -> Result<(), Error> {
-        fill(name, self.doubles.remove(name), values)
+        fill(name, self.doubles.remove(name), values, |value| value.is_finite())
     }
 }
 
-fn fill<T: Copy>(name: &str, found: Option<Vec<T>>, values: &mut [T]) -> Result<(), Error> {
-    let found = found.filter(|found| found.len() == values.len());
+fn fill<T: Copy>(
+    name: &str,
+    found: Option<Vec<T>>,
+    values: &mut [T],
+    is_finite: impl Fn(&T) -> bool,
+) -> Result<(), Error> {
+    // A run that goes on has not diverged.
+    let found = found.filter(|found| found.len() == values.len() && found.iter().all(is_finite));
     let found =
         found.ok_or_else(|| Error::Problem(format!("the checkpoint has no \"{name}\" that fits the run")))?;
     values.copy_from_slice(&found);
@@ -99,6 +105,14 @@ impl Checkpoint {
         }
         if self.about.fingerprint != about.fingerprint {
             return Err(Error::Problem("the run to resume had other data".into()));
+        }
+        // No such run is kept, but what is in a file may be anything.
+        let (epochs, done) = (self.about.params.epochs, self.about.history.len());
+        let best = self.about.first.as_ref().map_or(1, |first| first.best_epoch);
+        if done > epochs || !(1..=epochs).contains(&best) {
+            return Err(Error::Problem(format!(
+                "the run to resume has {done} epochs behind it and the best is {best}, but it had 1 to {epochs}"
+            )));
         }
         Ok(())
     }

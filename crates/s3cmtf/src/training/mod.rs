@@ -124,7 +124,8 @@ impl<'a> Training<'a> {
     /// Runs; `observe` is told of each epoch.
     ///
     /// # Errors
-    /// If a setting is out of range, or the test set or the model to start from does not fit the problem.
+    /// If a setting is out of range, the test set or the model to start from does not fit the problem, or numbers become
+    /// too large.
     pub fn run(self, observe: impl FnMut(&Epoch) + Send) -> Result<Run, Error> {
         self.check()?;
         let threads = self.params.n_threads();
@@ -214,6 +215,12 @@ impl<'a> Training<'a> {
         }
         if params.orthogonal {
             model.orthogonalize();
+        }
+        // Such a model could be saved, but not loaded.
+        if !model.is_finite() {
+            let what = "training has come to numbers that are too large for 32 bits: make the values smaller, or \
+                        start anew where this run was resumed";
+            return Err(Error::Problem(what.into()));
         }
         let summary = Summary { stop, epochs: history.len(), best_epoch, train_rmse, test_rmse, seconds };
         let record = Record {

@@ -39,6 +39,9 @@ impl Growing {
         if array.is_empty() {
             return Ok(());
         }
+        if !is_usable(array.data_type()) {
+            return Err(unusable(array.data_type()));
+        }
         if let Some(row) = first_null(array) {
             return Err(Fault::missing(row));
         }
@@ -119,6 +122,19 @@ impl Growing {
 fn is_text(of: &DataType) -> bool {
     use DataType::{Binary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     matches!(of, Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary)
+}
+
+/// Whether values of a type may be of use. Asked before anything is done with them: those of other types may take no
+/// bytes in a file, so that a short one can say that it has more of them than there is memory for a bit each.
+fn is_usable(of: &DataType) -> bool {
+    use DataType::*;
+    match of {
+        Boolean | Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => true,
+        Float16 | Float32 | Float64 | Decimal128(..) | Timestamp(..) | Date32 | Date64 => true,
+        List(field) | LargeList(field) => is_text(field.data_type()),
+        Dictionary(_, of) => !matches!(**of, Dictionary(..)) && is_usable(of),
+        other => is_text(other),
+    }
 }
 
 /// The first row without a value, also one whose key leads to none.
@@ -305,5 +321,10 @@ mod tests {
         assert_eq!(read(vec![behind]).unwrap_err(), Fault::missing(1));
         let odd: ArrayRef = Arc::new(DurationSecondArray::from(vec![1]));
         assert!(read(vec![odd]).unwrap_err().what.contains("Duration"));
+        // So many that there is no memory for a bit each.
+        let nothing: ArrayRef = Arc::new(NullArray::new(1 << 47));
+        assert!(read(vec![nothing.clone()]).unwrap_err().what.contains("type Null"));
+        let keyed: ArrayRef = Arc::new(DictionaryArray::new(Int8Array::from(vec![0]), nothing));
+        assert!(read(vec![keyed]).unwrap_err().what.contains("type Dictionary"));
     }
 }

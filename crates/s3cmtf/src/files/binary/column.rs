@@ -198,11 +198,14 @@ fn numbers(raw: Raw) -> Result<Vec<f64>, Fault> {
 
 fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
     match raw {
-        Raw::Signed(values) | Raw::Times(values) => Ok(values),
+        Raw::Times(values) => Ok(values),
+        // As in text: the size of a number says what it counts.
+        Raw::Signed(values) => Ok(values.into_iter().map(time::from_unix).collect()),
         Raw::Unsigned(values) => {
             let seconds = |(row, value): (usize, u64)| {
                 i64::try_from(value)
-                    .map_err(|_| Fault { row, what: format!("{value} is not a time in seconds") })
+                    .map(time::from_unix)
+                    .map_err(|_| Fault { row, what: format!("{value} is too large for a unix time") })
             };
             values.into_iter().enumerate().map(seconds).collect()
         }
@@ -274,5 +277,17 @@ mod tests {
         assert_eq!(settle(text(&["1.5", "-2"]), Kind::Number), Ok(Data::Numbers(vec![1.5, -2.0])));
         assert_eq!(settle(text(&["1970-01-01 00:01:00"]), Kind::Time), Ok(Data::Times(vec![60])));
         assert_eq!(settle(text(&["soon"]), Kind::Time).unwrap_err().row, 0);
+    }
+
+    #[test]
+    fn a_number_is_the_same_time_whatever_it_is_stored_as() {
+        let (number, seconds) = (1_488_632_730_123, Ok(Data::Times(vec![1_488_632_730])));
+        assert_eq!(settle(Raw::Signed(vec![number]), Kind::Time), seconds);
+        assert_eq!(settle(Raw::Unsigned(vec![number.cast_unsigned()]), Kind::Time), seconds);
+        assert_eq!(settle(Raw::Numbers(vec![number as f64]), Kind::Time), seconds);
+        assert_eq!(settle(text(&["1488632730123"]), Kind::Time), seconds);
+        assert_eq!(settle(Raw::Times(vec![number]), Kind::Time), Ok(Data::Times(vec![number])));
+        let fault = settle(Raw::Unsigned(vec![u64::MAX]), Kind::Time).unwrap_err();
+        assert_eq!(fault.what, "18446744073709551615 is too large for a unix time");
     }
 }

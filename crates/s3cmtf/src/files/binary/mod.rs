@@ -13,6 +13,8 @@ pub(super) mod arrow_ipc;
 #[cfg(feature = "arrow")]
 mod guard;
 #[cfg(feature = "arrow")]
+mod pages;
+#[cfg(feature = "arrow")]
 pub(super) mod parquet;
 
 /// Stands in for the readers of a build without them.

@@ -15,6 +15,9 @@ use crate::Error;
 use crate::files::choose::choose;
 use crate::table::{Table, Want};
 
+/// The most columns of a file that has fewer bytes than these.
+const MOST_COLUMNS: usize = 1 << 16;
+
 /// Reads the wanted columns of an `.npy` or `.npz` file.
 pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
     if is_archive(path)? { read_archive(path, wants) } else { read_array(path, wants) }
@@ -139,8 +142,9 @@ impl Array {
             _ => return Err(format!("has {} dimensions, but rows and columns are needed", shape.len())),
         };
         // Columns without rows and values without bytes cost nothing in a file, but would here.
-        if *width == 0 || (rows == 0 && columns > 1 << 16) {
-            return Err(format!("has the shape {shape:?}, but no values"));
+        let many = columns.saturating_mul(fields.len()) > MOST_COLUMNS.max(self.bytes.len());
+        if *width == 0 || many {
+            return Err(format!("has the shape {shape:?}, but not as many values"));
         }
         let mut names = Vec::new();
         let mut slices = Vec::new();

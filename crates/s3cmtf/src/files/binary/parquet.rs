@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::arrays::Growing;
 use super::column::{self, Fault, Raw};
 use super::guard::guarded;
+use super::pages;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
@@ -119,6 +120,26 @@ fn check_places(metadata: &ArrowReaderMetadata, length: u64) -> Option<()> {
     Some(())
 }
 
+/// Refuses pages that say more of their size than can be true: their reader takes so much memory.
+fn check_pages(
+    path: &Path,
+    file: &File,
+    metadata: &ArrowReaderMetadata,
+    place: usize,
+    group: usize,
+) -> Result<(), Error> {
+    let schema = metadata.parquet_schema();
+    let leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == place);
+    for leaf in leaves {
+        let (start, length) = metadata.metadata().row_group(group).column(leaf).byte_range();
+        let found = pages::impossible(file, start, length).map_err(|source| Error::io(path, source))?;
+        if let Some(what) = found {
+            return Err(Error::file(path, format!("is broken: {what}")));
+        }
+    }
+    Ok(())
+}
+
 /// Why a part could not be read.
 enum Problem {
     Value(Fault),
@@ -153,6 +174,7 @@ fn read_part(
 ) -> Result<Raw, Problem> {
     let failed = |error: &ParquetError| Problem::File(broken(path, error));
     let file = open(path).map_err(Problem::File)?;
+    check_pages(path, &file, metadata, place, group).map_err(Problem::File)?;
     let mask = ProjectionMask::roots(metadata.parquet_schema(), [place]);
     let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
         .with_row_groups(vec![group])

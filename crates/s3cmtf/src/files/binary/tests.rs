@@ -217,6 +217,19 @@ fn a_shape_beyond_the_file_is_cut_off() {
     assert!(error.ends_with("its array has 29629629362952 bytes, but only 96 are there"), "{error}");
 }
 
+#[test]
+fn columns_that_take_no_bytes_are_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npy");
+    let fields: String = (0..20_000).map(|number| format!("('{number}','|S1'),")).collect();
+    let header = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0, 65536)}}");
+    let length = (header.len() as u32).to_le_bytes();
+    std::fs::write(&path, [b"\x93NUMPY\x02\x00", &length[..], header.as_bytes()].concat()).unwrap();
+    let wants = [Want { column: Selector::Place(0), kind: Kind::Id }];
+    let error = read(&path, Format::Numpy, &wants).unwrap_err().to_string();
+    assert!(error.ends_with("has the shape [0, 65536], but not as many values"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -9,7 +9,7 @@ use crate::files::atomic::make_folder;
 use crate::files::binary::{Raw, settle};
 use crate::table::Labels;
 use crate::table::{Data, Kind};
-use crate::{Core, Error, Factor, Mode, Model};
+use crate::{Core, Error, Factor, MAX_CORE, Mode, Model};
 
 /// Writes a model into a folder, which is made where there is none, and returns the files.
 ///
@@ -108,6 +108,15 @@ fn export_core(model: &Model, format: OutFormat, folder: &Path) -> Result<PathBu
 fn export_arrays(model: &Model, format: OutFormat, folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let path = folder.join(format!("factors.{}", format.name()));
     let order = model.modes().len();
+    let numbers = model.core().ranks(order).into_iter().try_fold(1, usize::checked_mul);
+    if numbers.is_none_or(|numbers| numbers > MAX_CORE) {
+        let what = format!(
+            "cannot be written: a dense core of {order} modes of rank {} would have more than {MAX_CORE} numbers; csv \
+             and Parquet hold its diagonal alone",
+            model.core().values().len()
+        );
+        return Err(Error::file(&path, what));
+    }
     let core = model.core().to_full(order);
     let parts = parts(model);
     let ids: Vec<Data> = parts.iter().map(|part| ids(part.mode)).collect();

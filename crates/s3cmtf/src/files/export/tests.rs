@@ -149,6 +149,23 @@ fn a_model_in_parquet_keeps_its_numbers() {
     assert_eq!(table.columns[0].data, Data::Integers(vec![1, 2, 1, 2]));
 }
 
+/// A model file of a few bytes may have a core that would fill any memory.
+#[test]
+fn a_diagonal_core_is_written_out_only_if_it_is_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let modes = (0..40).map(|number| Mode::new(format!("m{number}"), 1)).collect();
+    let factors = vec![Factor::new(4, vec![1.0; 4]); 40];
+    let model = Model::new(modes, Core::Diagonal(vec![1.0; 4]), factors, Vec::new(), [0.0, 1.0]).unwrap();
+    for format in [OutFormat::Npz, OutFormat::Safetensors] {
+        let error = export_model(&model, format, folder.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("a dense core of 40 modes of rank 4 would have more than 67108864 numbers"),
+            "{error}"
+        );
+    }
+    assert_eq!(export_model(&model, OutFormat::Csv, folder.path()).unwrap().len(), 41);
+}
+
 #[test]
 fn a_table_without_rows_is_a_table() {
     let folder = tempfile::tempdir().unwrap();

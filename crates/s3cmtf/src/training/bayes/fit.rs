@@ -23,8 +23,10 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
     if let Some(Checkpoint { about, mut numbers }) = keeper.resume() {
         let mut known = [0.0; 2];
         numbers.get_doubles("best", &mut known)?;
-        best = (known[0] > 0.0).then_some((known[0] as usize, known[1]));
-        sampler.restore(numbers, about.history.len() as u64)?;
+        // None is better than one that is still to come.
+        let past = about.history.len();
+        best = (known[0] > 0.0).then_some(((known[0] as usize).min(past), known[1]));
+        sampler.restore(numbers, past as u64)?;
         (history, seconds) = (about.history, about.seconds);
     }
     let stop = loop {

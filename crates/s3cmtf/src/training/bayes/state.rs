@@ -41,7 +41,8 @@ impl Sampler {
         self.epoch = epoch;
         let mut average = [0.0; 2];
         numbers.get_doubles("average", &mut average)?;
-        self.average.draws = average[0] as usize;
+        // No epoch gives more than one.
+        self.average.draws = (average[0] as usize).min(epoch as usize);
         self.average.variance = average[1];
         for mode in 0..self.factors.len() {
             numbers.get(&format!("factor.{mode}"), &mut self.factors[mode])?;

@@ -30,7 +30,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
     let mut history: Vec<Epoch> = Vec::new();
     let mut seconds = 0.0;
     if let Some(Checkpoint { about, numbers }) = keeper.resume() {
-        watch.restore(&mut engine, numbers)?;
+        watch.restore(&mut engine, numbers, about.history.len())?;
         (history, seconds) = (about.history, about.seconds);
     }
     let stop = loop {

@@ -80,22 +80,28 @@ impl Watch {
         numbers
     }
 
-    /// Goes on from there.
+    /// Goes on from there, so many epochs behind it.
     ///
     /// # Errors
     /// If the numbers are those of another run.
-    pub(crate) fn restore(&mut self, engine: &mut Engine, mut numbers: Numbers) -> Result<(), Error> {
+    pub(crate) fn restore(
+        &mut self,
+        engine: &mut Engine,
+        mut numbers: Numbers,
+        epochs: usize,
+    ) -> Result<(), Error> {
         let mut watch = [0.0; 7];
         numbers.get_doubles("watch", &mut watch)?;
         let state = engine.get("", &mut numbers)?;
         engine.set_state(state);
         [self.start_rmse, self.start_merit, self.train_rmse] = [watch[0], watch[1], watch[2]];
-        (self.halvings, self.last_epoch) = (watch[3] as u32, watch[4] as usize);
+        self.halvings = (watch[3] as u32).min(MOST_HALVINGS);
+        self.last_epoch = (watch[4] as usize).min(epochs);
         self.good = engine.state().clone();
         self.best = None;
         if watch[5] > 0.0 {
             let state = engine.get("best.", &mut numbers)?;
-            self.best = Some(Best { epoch: watch[5] as usize, rmse: watch[6], state });
+            self.best = Some(Best { epoch: (watch[5] as usize).min(epochs), rmse: watch[6], state });
         }
         Ok(())
     }
