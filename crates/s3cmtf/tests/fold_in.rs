@@ -324,14 +324,17 @@ fn what_does_not_fit_is_refused() {
         ..WorldParams::default()
     });
     let settings = Params { ranks: vec![2], epochs: 8, ..params() };
-    let model = fit(world.problem().unwrap(), settings.clone()).model;
+    // Ids without names, so that there is one for every number.
+    let friends = Coupled::new(0, Kind::Graph, world.friends).unwrap().named("user/friends");
+    let problem = Problem::builder(world.ratings).sizes(vec![30, 20, 4]).couple(friends).build().unwrap();
+    let model = fit(problem, settings.clone()).model;
     let fold = || FoldIn::new(&model, &settings);
     let says = |result: Result<Folded, s3cmtf::Error>, words: &str| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     };
-    says(fold().fold_in(), "there is no id");
-    says(fold().update(), "there is no id");
+    says(fold().fold_in(), "there is no row to be found");
+    says(fold().update(), "there is nothing new in them");
     says(
         fold().entries(Entries::new(vec![vec![0], vec![0]], vec![1.0]).unwrap()).fold_in(),
         "2 indices per entry",

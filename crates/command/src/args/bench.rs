@@ -127,6 +127,12 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "FILE", hide = true)]
         child: Option<PathBuf>,
     },
+    /// How well groups that were planted are found, with coupled matrices and without
+    Discovery {
+        /// The seed of the made-up world, of training and of clusters
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
     /// Fitting a converted file whose entries are read from disk, with a tenth of its size as memory, against fitting it in
     /// memory, in the form of MovieLens-20M
     Stored {

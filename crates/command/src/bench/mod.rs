@@ -7,6 +7,7 @@ mod accuracy;
 mod all;
 mod axis;
 mod data;
+mod discovery;
 mod entries;
 mod evaluation;
 mod folder;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Data { rows, repeats, python, child: None } => {
             data::run(scale.of(*rows), *repeats, python.as_deref(), report)
         }
+        BenchVerb::Discovery { seed } => discovery::run(scale, *seed, report),
         BenchVerb::Stored { epochs, child: Some(file), memory, .. } => {
             stored::fit_one(file, *epochs, *memory)
         }

@@ -150,11 +150,12 @@ fn entries_on_disk_come_to_the_same() {
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 10);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 11);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
     let names = [
         "accuracy",
         "data",
+        "discovery",
         "entries",
         "evaluation",
         "instructions",

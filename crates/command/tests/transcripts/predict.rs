@@ -108,8 +108,8 @@ fn evaluate_refuses_what_does_not_fit_the_model() {
 #[test]
 fn a_model_that_was_cut_short_is_refused() {
     let folder = Folder::with_model();
-    for name in folder.list("model") {
-        let path = folder.path("model").join(&name);
+    for name in ["model.safetensors", "run.json"] {
+        let path = folder.path("model").join(name);
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
         folder.run("evaluate model test.tns").fails(1, &["model"]);

@@ -14,7 +14,7 @@ use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run};
 
 const MODEL: &str = "model.safetensors";
 const RECORD: &str = "run.json";
-const DATA: &str = "data.s3cmtf";
+pub(super) const DATA: &str = "data.s3cmtf";
 pub(super) const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// What is written to `run.json`: the record, and what the model looks like for those who read it by eye.

@@ -25,8 +25,9 @@ impl KeptData {
     pub fn of(problem: &Problem, folder: &Path) -> Result<Self, Error> {
         let beside =
             folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let io = |source| Error::io(beside, source);
-        let whole = Whole::of(problem).map_err(|what| Error::file(folder, what))?;
+        let path = folder.join(super::folder::DATA);
+        let io = |source| Error::io(&path, source);
+        let whole = Whole::of(problem).map_err(|what| Error::file(&path, what))?;
         let mut out = BufWriter::new(tempfile::tempfile_in(beside).map_err(io)?);
         whole.write(&mut out).and_then(|()| out.flush()).map_err(io)?;
         let file = out.into_inner().map_err(|error| io(error.into_error()))?;

@@ -150,7 +150,11 @@ impl<'a> FoldIn<'a> {
         let range =
             values.iter().fold(model.range(), |[low, high], &value| [low.min(value), high.max(value)]);
         if added.iter().sum::<usize>() == 0 && (!update || values.is_empty()) {
-            let what = "the model has all of these ids: there is no row to be found; update takes in more about old ones";
+            let what = if update {
+                "the model has all of these ids, and there is nothing new in them"
+            } else {
+                "the model has all of these ids: there is no row to be found; update takes in more about old ones"
+            };
             return Err(Error::Problem(what.into()));
         }
 
