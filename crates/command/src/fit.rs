@@ -64,7 +64,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
 
     let kept = match &args.out {
-        Some(folder) if !args.no_data => Some(data.keep(&args.tensor, folder)?),
+        // A disk that has no room for them may still have room for the model.
+        Some(folder) if !args.no_data => data
+            .keep(&args.tensor, folder)
+            .inspect_err(|error| {
+                print::note(format_args!("the data cannot be saved with the model: {error}"))
+            })
+            .ok(),
         _ => None,
     };
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);

@@ -160,6 +160,10 @@ mod tests {
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         assert!(load_checkpoint(&other).unwrap_err().to_string().contains("--checkpoint-every"));
+        // What a run left that was killed while it wrote its first checkpoint is in nobody's way.
+        fs::write(other.join(format!(".{CHECKPOINT}.tmp-77")), "half").unwrap();
+        save_checkpoint(&checkpoint, &other).unwrap();
+        fs::remove_file(other.join(CHECKPOINT)).unwrap();
         fs::write(other.join("thesis.tex"), "precious").unwrap();
         assert!(save_checkpoint(&checkpoint, &other).unwrap_err().to_string().contains("other things"));
     }

@@ -1,5 +1,6 @@
 //! A saved run: a folder with `model.safetensors` and `run.json`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -151,6 +152,11 @@ pub fn check_out(folder: &Path) -> Result<(), Error> {
     check_writable(folder)
 }
 
+/// Whether a file is a checkpoint that a killed run had begun to write.
+fn is_unfinished(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(&format!(".{CHECKPOINT}.tmp-")))
+}
+
 /// Refuses to replace anything but a model folder or an empty one.
 pub(super) fn check_replaceable(folder: &Path) -> Result<(), Error> {
     let io = |source| Error::io(folder, source);
@@ -164,7 +170,9 @@ pub(super) fn check_replaceable(folder: &Path) -> Result<(), Error> {
     }
     if folder.join(MODEL).is_file()
         || folder.join(CHECKPOINT).is_file()
-        || fs::read_dir(folder).map_err(io)?.next().is_none()
+        || fs::read_dir(folder)
+            .map_err(io)?
+            .all(|entry| entry.is_ok_and(|entry| is_unfinished(&entry.file_name())))
     {
         return Ok(());
     }
