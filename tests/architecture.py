@@ -27,6 +27,7 @@ CRATES = {
 LAYERS = ["table", "problem", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
 MODULES |= {"tune": {"problem", "model", "training"}, "prepare": {"table", "problem"}}
+MODULES |= {"discovery": {"table", "problem", "model"}}
 MODULES |= {"world": {"problem"}, "synthetic": {"problem"}, "params": {"problem"}, "error": set()}
 EVERYBODYS = {"params", "error"}
 
