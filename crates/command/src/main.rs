@@ -9,6 +9,7 @@ mod columns;
 mod convert;
 mod couple;
 mod demo;
+mod entity;
 mod evaluate;
 mod export;
 mod failure;
@@ -25,6 +26,9 @@ mod predict;
 mod print;
 mod problem;
 mod progress;
+mod recommend;
+mod show;
+mod similar;
 mod source;
 mod split;
 mod summary;
@@ -43,6 +47,8 @@ fn main() -> ExitCode {
         Verb::Evaluate(args) => evaluate::run(&args),
         Verb::Tune(args) => tune::run(&args),
         Verb::Predict(args) => predict::run(&args),
+        Verb::Recommend(args) => recommend::run(&args),
+        Verb::Similar(args) => similar::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),
