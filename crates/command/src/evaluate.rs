@@ -1,14 +1,28 @@
 //! `s3cmtf evaluate`: how far predictions lie from known entries, of a saved model or by cross validation.
 
+mod more;
+
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::{Params, files};
+use s3cmtf::discovery::{Ranking, Segments};
+use s3cmtf::{Errors, Params, files};
+use serde::Serialize;
 
 use crate::args::{DataArgs, EvaluateArgs};
 use crate::failure::usage;
 use crate::print::{self, short};
 use crate::{folds, problem, unknown};
+
+#[derive(Serialize)]
+struct Measured {
+    #[serde(flatten)]
+    errors: Errors,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking: Option<Ranking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<Vec<Segments>>,
+}
 
 /// Runs the verb.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
@@ -19,29 +33,32 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn evaluate(args: &EvaluateArgs, model: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
+fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
     let DataArgs { couple, modes, sizes, value, duplicates, file } = &args.data;
     let no_data = couple.is_empty() && modes.is_none() && sizes.is_none() && duplicates.is_none();
     if !no_data || args.settings.params(None)? != Params::default() {
         return Err(usage("a saved model has its data and settings; flags for others need --folds"));
     }
-    let (model, _) = files::load(model)?;
+    let (model, _) = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
     let errors = model.evaluate(&entries, args.clip)?;
     let names = unknown::named(model.modes(), &entries, None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
+    let more = more::measure(args, folder, &model, &entries)?;
     if args.json {
-        print::json(&errors)?;
-    } else {
-        let mut rows = vec![
-            ("entries", errors.entries.to_string()),
-            ("unknown", errors.unknown.to_string()),
-            ("RMSE", short(errors.rmse)),
-            ("MAE", short(errors.mae)),
-        ];
-        rows.extend(errors.within_std.map(|share| ("within std", format!("{:.0} %", 100.0 * share))));
-        print::table(&rows)?;
+        let more::More { ranking, segments } = more;
+        print::json(&Measured { errors, ranking, segments })?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let mut rows = vec![
+        ("entries", errors.entries.to_string()),
+        ("unknown", errors.unknown.to_string()),
+        ("RMSE", short(errors.rmse)),
+        ("MAE", short(errors.mae)),
+    ];
+    rows.extend(errors.within_std.map(|share| ("within std", format!("{:.0} %", 100.0 * share))));
+    print::table(&rows)?;
+    more.print()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ mod concepts;
 mod convert;
 mod couple;
 mod demo;
+mod entity;
 mod evaluate;
 mod export;
 mod failure;
@@ -27,7 +28,10 @@ mod predict;
 mod print;
 mod problem;
 mod progress;
+mod recommend;
 mod saved;
+mod show;
+mod similar;
 mod source;
 mod split;
 mod summary;
@@ -48,6 +52,8 @@ fn main() -> ExitCode {
         Verb::Predict(args) => predict::run(&args),
         Verb::Concepts(args) => concepts::run(&args),
         Verb::Clusters(args) => clusters::run(&args),
+        Verb::Recommend(args) => recommend::run(&args),
+        Verb::Similar(args) => similar::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),

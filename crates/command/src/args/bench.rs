@@ -152,6 +152,15 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", hide = true)]
         memory: Option<u64>,
     },
+    /// Recommending items to every user of a model of chance, against predicting every cell
+    Recommend {
+        /// The number of users
+        #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = some::<usize>)]
+        users: usize,
+        /// The number of items
+        #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = some::<usize>)]
+        items: usize,
+    },
     /// All of these, one after the other
     All,
 }

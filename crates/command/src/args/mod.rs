@@ -5,6 +5,7 @@ mod choices;
 mod convert;
 mod data;
 mod discover;
+mod discovery;
 mod evaluate;
 mod fit;
 mod flags;
@@ -25,6 +26,7 @@ pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use data::{DataArgs, FileArgs};
 pub(crate) use discover::{ClustersArgs, ConceptsArgs, Count};
+pub(crate) use discovery::{RecommendArgs, SimilarArgs};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use flags::{fit_line, quoted};
@@ -55,6 +57,7 @@ Examples:
   s3cmtf evaluate ratings.csv --folds 5
   s3cmtf tune ratings.csv --budget 300
   s3cmtf predict model cells.csv --std
+  s3cmtf recommend model --for user=Tyler --mode movie
 
 Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
 value (.tns). They may be packed with gzip or zstd; - is standard input.";
@@ -74,6 +77,10 @@ pub(crate) enum Verb {
     Concepts(ConceptsArgs),
     /// Put the entities of a mode together that are alike, and say what they have in common
     Clusters(ClustersArgs),
+    /// Recommend entities of a mode to one of another, and say why; or to all of them, as a table
+    Recommend(RecommendArgs),
+    /// List what is most like an entity
+    Similar(SimilarArgs),
     /// Say what is in data files, and what is wrong with them
     Check(Box<CheckArgs>),
     /// Make up ratings with a known truth, and factorize them with and without coupled matrices

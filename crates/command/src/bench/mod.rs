@@ -19,6 +19,7 @@ mod memory;
 mod methods;
 mod plot;
 mod ratings;
+mod recommend;
 mod report;
 mod sizes;
 mod stored;
@@ -60,6 +61,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Stored { rows, epochs, repeats, child: None, .. } => {
             stored::run(scale.of(*rows), *epochs, *repeats, report)
         }
+        BenchVerb::Recommend { users, items } => recommend::run(scale.of(*users), scale.of(*items), report),
         BenchVerb::All => all::run(args),
     }?;
     Ok(ExitCode::SUCCESS)

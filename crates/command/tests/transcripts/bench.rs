@@ -147,6 +147,15 @@ fn entries_on_disk_come_to_the_same() {
 }
 
 #[test]
+fn recommending_comes_to_what_predicting_every_cell_does() {
+    let fields = ["users", "items", "users_per_second", "predictions_per_second", "peak_bytes"];
+    let rows = rows("recommend --users 300 --items 500", &fields);
+    assert_eq!((&rows[0]["users"], &rows[0]["items"]), (&300.into(), &500.into()));
+    assert!(number(&rows[0], "difference") < 1e-3);
+    assert!(number(&rows[0], "ratio") > 0.0);
+}
+
+#[test]
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
@@ -160,6 +169,7 @@ fn all_is_each_of_them() {
         "evaluation",
         "instructions",
         "methods",
+        "recommend",
         "sizes",
         "stored",
         "threads",

@@ -49,13 +49,7 @@ impl Basis {
             .into_iter()
             .zip(weights)
             .enumerate()
-            .map(|(mode, (moments, weights))| {
-                if is_nonnegative(model, mode) {
-                    ModeBasis::as_it_is(model, mode, &weights, moments)
-                } else {
-                    ModeBasis::turned(model, mode, &weights, moments)
-                }
-            })
+            .map(|(mode, (moments, weights))| ModeBasis::new(model, mode, &weights, moments))
             .collect();
         for (mode, basis) in modes.iter().enumerate() {
             let mean = if basis.around_mean { &basis.moments.mean[..] } else { &[] };
@@ -67,6 +61,22 @@ impl Basis {
 }
 
 impl ModeBasis {
+    /// The concepts of one mode alone, which in a model of many users are those of its items in a fraction of the time.
+    pub(super) fn of(model: &Model, mode: usize) -> Self {
+        let core = model.core().to_full(model.modes().len());
+        let mut moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
+        let weights = sensitivity(&core, &moments, mode);
+        ModeBasis::new(model, mode, &weights, moments.swap_remove(mode))
+    }
+
+    fn new(model: &Model, mode: usize, weights: &[f64], moments: Moments) -> Self {
+        if is_nonnegative(model, mode) {
+            ModeBasis::as_it_is(model, mode, weights, moments)
+        } else {
+            ModeBasis::turned(model, mode, weights, moments)
+        }
+    }
+
     /// Each column of the factor is a concept.
     fn as_it_is(model: &Model, mode: usize, weights: &[f64], moments: Moments) -> Self {
         let factor = &model.factors()[mode];

@@ -73,12 +73,11 @@ pub fn concepts(model: &Model, top: usize) -> Concepts {
     let time = time_mode(model);
     let mut found = Vec::new();
     for (mode, of_mode) in basis.modes.iter().enumerate() {
-        let all: f64 = of_mode.strengths.iter().sum();
-        for concept in 0..of_mode.concepts {
-            let name = format!("{}{}", letters[mode], concept + 1);
-            let strength = of_mode.strengths[concept] / all.max(f64::MIN_POSITIVE);
-            found.push(describe(model, &basis, time, (mode, concept), (name, strength), top));
+        let mut of_mode = concepts_of(model, of_mode, mode, &letters[mode], top);
+        for (concept, described) in of_mode.iter_mut().enumerate() {
+            described.times = time.map(|time| times(model, &basis, time, (mode, concept)));
         }
+        found.append(&mut of_mode);
     }
     Concepts {
         concepts: found,
@@ -89,15 +88,31 @@ pub fn concepts(model: &Model, top: usize) -> Concepts {
     }
 }
 
+/// The concepts of one mode, but for their times.
+pub(super) fn concepts_of(
+    model: &Model,
+    of_mode: &ModeBasis,
+    mode: usize,
+    letters: &str,
+    top: usize,
+) -> Vec<Concept> {
+    let all: f64 = of_mode.strengths.iter().sum();
+    let describe = |concept: usize| {
+        let name = format!("{letters}{}", concept + 1);
+        let strength = of_mode.strengths[concept] / all.max(f64::MIN_POSITIVE);
+        describe(model, of_mode, (mode, concept), (name, strength), top)
+    };
+    (0..of_mode.concepts).map(describe).collect()
+}
+
 fn describe(
     model: &Model,
-    basis: &Basis,
-    time: Option<usize>,
+    of_mode: &ModeBasis,
     (mode, concept): (usize, usize),
     (name, strength): (String, f64),
     top: usize,
 ) -> Concept {
-    let (known, of_mode) = (&model.modes()[mode], &basis.modes[mode]);
+    let known = &model.modes()[mode];
     let rows = model.factors()[mode].rows();
     let named = |sign: f64| -> Vec<Scored> {
         let scores = (0..rows).map(|row| sign * f64::from(of_mode.score(row, concept)));
@@ -122,7 +137,7 @@ fn describe(
         strongest: named(1.0),
         weakest: if of_mode.around_mean { named(-1.0) } else { Vec::new() },
         columns,
-        times: time.map(|time| times(model, basis, time, (mode, concept))),
+        times: None,
     }
 }
 
@@ -158,7 +173,7 @@ fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize, top: usize) -
 }
 
 /// The mode whose ids are times, if there is one.
-fn time_mode(model: &Model) -> Option<usize> {
+pub(super) fn time_mode(model: &Model) -> Option<usize> {
     let is_time = |mode: &crate::Mode| {
         mode.naming().is_some_and(|naming| matches!(naming.binning, Some(Binning::Time(_))))
     };
@@ -221,7 +236,7 @@ fn interactions(basis: &Basis, letters: &[String], top: usize) -> Vec<Interactio
 }
 
 /// For each mode the first letters of its name, as many as tell it from the others.
-fn letters(model: &Model) -> Vec<String> {
+pub(super) fn letters(model: &Model) -> Vec<String> {
     let names: Vec<Vec<char>> =
         model.modes().iter().map(|mode| mode.name().to_uppercase().chars().collect()).collect();
     let unique = |mode: usize, length: usize| {

@@ -4,21 +4,32 @@
 //! data, from the [`Problem`](crate::Problem) that it was trained on.
 
 mod basis;
+mod best;
 mod clusters;
 mod concepts;
 mod gap;
 mod kmeans;
+mod known;
 mod marks;
 mod matrix;
+mod profile;
+mod ranking;
+mod recommend;
 mod rotation;
+mod segments;
 mod similar;
 mod space;
 
+pub use best::Best;
 pub use clusters::{Cluster, Clusters, K, clusters};
 pub use concepts::{Concept, Concepts, Interaction, concepts};
 pub use gap::{Gap, GapCurve};
 pub use kmeans::agreement;
 pub use marks::{Mark, Marks};
+pub use profile::{Reason, Reasons, Worth, about};
+pub use ranking::{Measures, Ranking, RankingParams, ranking};
+pub use recommend::{Other, Recommender};
+pub use segments::{Segment, Segments, segments};
 pub use similar::similar;
 pub use space::Space;
 

@@ -26,7 +26,7 @@ mod table;
 pub use atomic::{check_file, make_folder, write_atomically};
 pub use checkpoint::{load_checkpoint, save_checkpoint};
 pub use divide::{count_text_rows, divide_text};
-pub use export::{OutFormat, export_model, write_csv, write_table};
+pub use export::{OutFormat, export_model, write_csv, write_csv_parts, write_parts, write_table};
 pub use folder::{check_out, load, load_data, save, save_with};
 pub use format::Format;
 pub use import::{Coupling, Dataset, Imported, import};

@@ -14,14 +14,21 @@ const PIECE: usize = 1 << 13;
 const PIECES: usize = 64;
 
 pub(super) fn write(writer: &mut dyn Write, columns: &[Out]) -> io::Result<()> {
-    let Some(first) = columns.first() else { return Ok(()) };
+    if columns.is_empty() {
+        return Ok(());
+    }
     let mut heading = String::new();
     for (number, column) in columns.iter().enumerate() {
         between(&mut heading, number);
         push_text(&mut heading, &column.name, columns.len() == 1);
     }
     writeln!(writer, "{heading}")?;
-    let rows = first.values.len();
+    write_rows(writer, columns)
+}
+
+/// The rows without their heading.
+pub(super) fn write_rows(writer: &mut dyn Write, columns: &[Out]) -> io::Result<()> {
+    let rows = columns.first().map_or(0, |first| first.values.len());
     for start in (0..rows).step_by(PIECE * PIECES) {
         let pieces: Vec<usize> = (start..rows).step_by(PIECE).take(PIECES).collect();
         let texts: Vec<Result<String, fmt::Error>> =

@@ -115,8 +115,7 @@ impl<'a> Out<'a> {
 /// # Errors
 /// If the file cannot be written, if columns differ in length or share a name, or if this build has no Parquet.
 pub fn write_table(path: &Path, format: OutFormat, table: &Table) -> Result<(), Error> {
-    let columns: Vec<Out> = table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect();
-    write_columns(path, format, &columns)
+    write_columns(path, format, &outs(table))
 }
 
 /// Writes a table as csv, see [`write_table`].
@@ -124,19 +123,54 @@ pub fn write_table(path: &Path, format: OutFormat, table: &Table) -> Result<(), 
 /// # Errors
 /// If nothing can be written.
 pub fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
-    let columns: Vec<Out> = table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect();
-    csv::write(writer, &columns)
+    csv::write(writer, &outs(table))
 }
 
-fn write_columns(path: &Path, format: OutFormat, columns: &[Out]) -> Result<(), Error> {
-    let fail = |what: String| Err(Error::file(path, what));
+/// Writes a table that comes in parts with the same columns, whole or not at all: only one part at a time is in memory.
+///
+/// # Errors
+/// If the file cannot be written, if columns of a part differ in length or share a name, if the format is an archive of
+/// arrays, which has to be written at once, or if this build has no Parquet.
+pub fn write_parts(path: &Path, format: OutFormat, parts: impl Iterator<Item = Table>) -> Result<(), Error> {
+    match format {
+        OutFormat::Csv => write_atomically(path, |writer| write_csv_parts(writer, parts)),
+        OutFormat::Parquet => write_parquet_parts(path, parts),
+        OutFormat::Npz | OutFormat::Safetensors => {
+            let what = format!("is written in parts, which {} has not: use csv or parquet", format.name());
+            Err(Error::file(path, what))
+        }
+    }
+}
+
+/// Writes a table that comes in parts as csv, see [`write_parts`].
+///
+/// # Errors
+/// If nothing can be written, or columns of a part differ in length or share a name.
+pub fn write_csv_parts(writer: &mut dyn Write, parts: impl Iterator<Item = Table>) -> io::Result<()> {
+    for (number, part) in parts.enumerate() {
+        let columns = outs(&part);
+        check_columns(&columns).map_err(io::Error::other)?;
+        match number {
+            0 => csv::write(writer, &columns)?,
+            _ => csv::write_rows(writer, &columns)?,
+        }
+    }
+    Ok(())
+}
+
+fn outs(table: &Table) -> Vec<Out<'_>> {
+    table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect()
+}
+
+/// Says what is wrong with columns: two of a name, or of different lengths.
+fn check_columns(columns: &[Out]) -> Result<(), String> {
     let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return fail(format!("cannot be written: two columns have the name {:?}", pair[0]));
+        return Err(format!("cannot be written: two columns have the name {:?}", pair[0]));
     }
     if let Some(other) = columns.iter().find(|column| column.shape != columns[0].shape) {
-        return fail(format!(
+        return Err(format!(
             "cannot be written: column {:?} has {} values, but column {:?} has {}",
             columns[0].name,
             columns[0].values.len(),
@@ -144,6 +178,11 @@ fn write_columns(path: &Path, format: OutFormat, columns: &[Out]) -> Result<(), 
             other.values.len()
         ));
     }
+    Ok(())
+}
+
+fn write_columns(path: &Path, format: OutFormat, columns: &[Out]) -> Result<(), Error> {
+    check_columns(columns).map_err(|what| Error::file(path, what))?;
     match format {
         OutFormat::Csv => write_atomically(path, |writer| csv::write(writer, columns)),
         OutFormat::Parquet => write_parquet(path, columns),
@@ -168,6 +207,30 @@ fn write_parquet(path: &Path, columns: &[Out]) -> Result<(), Error> {
     let bytes = parquet::to_bytes(columns);
     let bytes = bytes.map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
     write_atomically(path, |writer| writer.write_all(&bytes))
+}
+
+#[cfg(feature = "arrow")]
+fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = Table>) -> Result<(), Error> {
+    let broken =
+        |error: ::parquet::errors::ParquetError| io::Error::other(format!("cannot be written: {error}"));
+    let Some(mut part) = parts.next() else { return write_parquet(path, &[]) };
+    write_atomically(path, |writer| {
+        let mut file = parquet::Parts::new(&outs(&part)).map_err(broken)?;
+        loop {
+            let columns = outs(&part);
+            check_columns(&columns).map_err(io::Error::other)?;
+            writer.write_all(&file.add(&columns).map_err(broken)?)?;
+            match parts.next() {
+                Some(next) => part = next,
+                None => return writer.write_all(&file.finish().map_err(broken)?),
+            }
+        }
+    })
+}
+
+#[cfg(not(feature = "arrow"))]
+fn write_parquet_parts(path: &Path, _: impl Iterator<Item = Table>) -> Result<(), Error> {
+    write_parquet(path, &[])
 }
 
 #[cfg(not(feature = "arrow"))]

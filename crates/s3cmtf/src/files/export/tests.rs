@@ -207,3 +207,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn parts_are_the_table_that_they_make() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |range: std::ops::Range<i64>| {
+        let names: Vec<String> = range.clone().map(|row| format!("n{}", row % 7)).collect();
+        table(vec![("id", Data::Integers(range.collect())), ("name", texts(&names))])
+    };
+    let parts = || [rows(0..5), rows(5..5), rows(5..300)].into_iter();
+    let read = |path: &Path| std::fs::read(path).unwrap();
+    let (whole, some) = (folder.path().join("whole"), folder.path().join("some"));
+    write_table(&whole, OutFormat::Csv, &rows(0..300)).unwrap();
+    write_parts(&some, OutFormat::Csv, parts()).unwrap();
+    assert_eq!(read(&whole), read(&some));
+    if cfg!(feature = "arrow") {
+        write_parts(&some, OutFormat::Parquet, parts()).unwrap();
+        let found = read_binary(&some, Format::Parquet, &wants(&rows(0..1))).unwrap();
+        let expected = rows(0..300);
+        for (found, expected) in found.columns.iter().zip(&expected.columns) {
+            assert_eq!(found.data.len(), 300);
+            match (&found.data, &expected.data) {
+                (Data::Integers(a), Data::Integers(b)) => assert_eq!(a, b),
+                (Data::Texts { codes: a, labels: own }, Data::Texts { codes: b, labels: others }) => {
+                    assert!(a.iter().zip(b).all(|(&a, &b)| own.get(a) == others.get(b)));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    let error = write_parts(&some, OutFormat::Npz, parts()).unwrap_err().to_string();
+    assert!(error.ends_with("use csv or parquet"), "{error}");
+}

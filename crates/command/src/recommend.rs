@@ -1,0 +1,293 @@
+//! `s3cmtf recommend`: what to recommend to an entity and why, or to all entities of a mode.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Worth};
+use s3cmtf::files::{self, OutFormat};
+use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::{Mode, Model};
+use serde::Serialize;
+
+use crate::args::RecommendArgs;
+use crate::failure::usage;
+use crate::print::{self, short};
+use crate::{entity, show};
+
+/// Entities of a mode that are dealt with at once: their rows make a part of the table.
+const TOGETHER: usize = 1 << 14;
+/// Concepts on the terminal: so many of the strongest, and so many of the weakest.
+const STRONGEST: usize = 6;
+const WEAKEST: usize = 2;
+/// Entities of a concept on the terminal.
+const NAMED: usize = 3;
+
+#[derive(Serialize)]
+struct Recommended<'a> {
+    r#for: Entity<'a>,
+    mode: &'a str,
+    at: &'a [Other],
+    seen_left_out: usize,
+    recommendations: Vec<Recommendation<'a>>,
+    profile: Vec<Worth>,
+}
+
+#[derive(Serialize)]
+struct Entity<'a> {
+    mode: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Recommendation<'a> {
+    rank: usize,
+    name: String,
+    predicted: f32,
+    reason: Option<Because<'a>>,
+}
+
+#[derive(Serialize)]
+struct Because<'a> {
+    concept: &'a str,
+    little: bool,
+    adds: f64,
+    about: String,
+    #[serde(skip)]
+    words: String,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
+    let (model, _) = files::load(&args.model)?;
+    let (by, id) = entity::find(&model, &args.to, "--for")?;
+    let items = entity::mode(&model, &args.mode, "--mode")?;
+    let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
+    if args.top == 0 {
+        return Err(usage("--top should be 1 or more"));
+    }
+    let format = args.out.as_deref().map(format).transpose()?;
+    if id.is_none() && args.json {
+        return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
+    }
+    let recommender = recommender(args, &model, (by, items), &at)?;
+    let reasons = Reasons::new(&recommender, args.top.max(NAMED))?;
+    match (id.and_then(|id| model.modes()[by].row(id)), format) {
+        (Some(row), None) => one(args, &model, (by, items), row, &recommender, &reasons)?,
+        (row, format) => {
+            let rows = match row {
+                Some(row) => vec![row],
+                None => (0..model.modes()[by].rows() as u32).collect(),
+            };
+            let part = |rows: &[u32]| part(&model, (by, items), rows, args.top, &recommender, &reasons);
+            // An empty mode has a heading at least.
+            let parts = rows.chunks(TOGETHER).map(part);
+            let parts = parts.chain(rows.is_empty().then(|| part(&[])));
+            match (&args.out, format) {
+                (Some(path), Some(format)) => files::write_parts(path, format, parts)?,
+                _ => print::out(|out| files::write_csv_parts(out, parts))?,
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The format of the file to be written, which is to be known before anything is worked out.
+fn format(path: &Path) -> anyhow::Result<OutFormat> {
+    files::check_file(path)?;
+    match OutFormat::of(path) {
+        None => Ok(OutFormat::Csv),
+        Some(format @ (OutFormat::Csv | OutFormat::Parquet)) => Ok(format),
+        Some(other) => {
+            Err(usage(format!("--out: recommendations are csv or parquet, but not {}", other.name())))
+        }
+    }
+}
+
+fn recommender<'a>(
+    args: &RecommendArgs,
+    model: &'a Model,
+    (by, items): (usize, usize),
+    at: &[(usize, u32)],
+) -> anyhow::Result<Recommender<'a>> {
+    let mut recommender = Recommender::new(model, by, items, at)?;
+    if args.include_seen && args.having.is_empty() {
+        return Ok(recommender);
+    }
+    let data = entity::data(&args.model)?;
+    let folder = args.model.display();
+    if !args.include_seen {
+        let Some(data) = &data else {
+            anyhow::bail!(
+                "{folder}: the data of training are not there, which say what was seen: --include-seen recommends \
+                 that too, or fit again"
+            );
+        };
+        recommender = recommender.without_seen(data)?;
+    }
+    for having in &args.having {
+        let Some((matrix, column)) = having.split_once('=') else {
+            return Err(usage(format!("--where should be MATRIX=COLUMN, but is {having:?}")));
+        };
+        let Some(data) = &data else {
+            anyhow::bail!("{folder}: the data of training are not there, which --where needs: fit again");
+        };
+        recommender = recommender.having(data, matrix, column)?;
+    }
+    Ok(recommender)
+}
+
+/// Recommends to one entity, and says what counts for it.
+fn one(
+    args: &RecommendArgs,
+    model: &Model,
+    (by, items): (usize, usize),
+    row: u32,
+    recommender: &Recommender<'_>,
+    reasons: &Reasons<'_>,
+) -> anyhow::Result<()> {
+    let (whom, what) = (&model.modes()[by], &model.modes()[items]);
+    let best = recommender.best(&[row], args.top);
+    let why = reasons.of(&[row], &best);
+    let because = |reason: &Reason| {
+        let concept = &reasons.concepts()[reason.concept];
+        Because {
+            concept: &concept.name,
+            little: reason.little,
+            adds: reason.adds,
+            about: discovery::about(concept),
+            words: reasons.words(reason),
+        }
+    };
+    let recommendation = |(place, (best, reason)): (usize, (&Best, &Option<Reason>))| Recommendation {
+        rank: place + 1,
+        name: label(what, best.row),
+        predicted: best.value,
+        reason: reason.as_ref().map(because),
+    };
+    let recommendations = best[0].iter().zip(&why[0]).enumerate().map(recommendation).collect();
+    let recommended = Recommended {
+        r#for: Entity { mode: whom.name(), name: &label(whom, row) },
+        mode: what.name(),
+        at: recommender.others(),
+        seen_left_out: recommender.seen(row),
+        recommendations,
+        profile: reasons.profile(row),
+    };
+    if args.json {
+        return print::json(&recommended);
+    }
+    let lines = described(&recommended, model, args.include_seen);
+    print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+}
+
+/// Recommendations for a person.
+fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -> Vec<String> {
+    let Recommended { r#for: whom, mode, at, recommendations, profile, .. } = recommended;
+    let at: String = at
+        .iter()
+        .map(|other| match &other.name {
+            Some(name) => format!(", {} {name}", other.mode),
+            None => format!(", the average {}", other.mode),
+        })
+        .collect();
+    let seen = match recommended.seen_left_out {
+        _ if include_seen => "what was seen is there too".to_owned(),
+        seen => format!("{seen} seen left out"),
+    };
+    let mut lines = vec![format!("{mode} for {} {}{at}; {seen}", whom.mode, whom.name), String::new()];
+    let [low, high] = model.range().map(f64::from);
+    let rows: Vec<Vec<String>> = recommendations
+        .iter()
+        .map(|one| {
+            let value = f64::from(one.predicted);
+            let reason = one.reason.as_ref().map_or(String::new(), |reason| reason.words.clone());
+            let share = (value - low) / (high - low).max(f64::MIN_POSITIVE);
+            vec![one.rank.to_string(), one.name.clone(), short(value), show::bar(share, 10), reason]
+        })
+        .collect();
+    let value = format!(">predicted {}", model.value().unwrap_or("value"));
+    lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows));
+    lines.push(String::new());
+    lines.push(format!("What counts for {}, of the concepts of {mode}:", whom.name));
+    let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
+    let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
+    let row = |worth: &Worth| {
+        let Worth { own_strength, adds, concept } = worth;
+        let names = |some: &[discovery::Scored]| {
+            some.iter().take(NAMED).map(|one| one.name.clone()).collect::<Vec<_>>().join(", ")
+        };
+        let mut cells = vec![
+            concept.name.clone(),
+            short(*own_strength),
+            show::bar(own_strength / most, 10),
+            format!("{adds:+.3}"),
+        ];
+        if has_times {
+            let times: Vec<f64> = concept.times.iter().flatten().map(|time| time.score).collect();
+            // The latest of many fit on a line.
+            cells.push(show::spark(&times[times.len().saturating_sub(24)..]));
+        }
+        cells.extend([discovery::about(concept), names(&concept.strongest), names(&concept.weakest)]);
+        cells
+    };
+    let weak = profile.len().saturating_sub(WEAKEST).max(STRONGEST.min(profile.len()));
+    let shown = profile.iter().take(STRONGEST).chain(&profile[weak..]);
+    let mut headings = vec!["concept", ">strength", "", ">adds"];
+    headings.extend(has_times.then_some("over time"));
+    headings.extend(["about", "much of it", "little of it"]);
+    lines.extend(show::table(&headings, &shown.map(row).collect::<Vec<_>>()));
+    lines
+}
+
+fn label(mode: &Mode, row: u32) -> String {
+    mode.label(mode.id(row as usize)).into_owned()
+}
+
+/// The rows of a table for some entities.
+fn part(
+    model: &Model,
+    (by, items): (usize, usize),
+    rows: &[u32],
+    top: usize,
+    recommender: &Recommender<'_>,
+    reasons: &Reasons<'_>,
+) -> Table {
+    let best = recommender.best(rows, top);
+    let why = reasons.of(rows, &best);
+    let pairs = || rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |best| (row, best)));
+    let mut labels = Labels::new();
+    let mut words = |reason: &Option<Reason>| {
+        let text = reason.as_ref().map_or(String::new(), |reason| reasons.words(reason));
+        labels.id(&text)
+    };
+    let codes = why.iter().flatten().map(&mut words).collect();
+    let value = format!("predicted_{}", model.value().unwrap_or("value"));
+    let (whom, what) = (&model.modes()[by], &model.modes()[items]);
+    let columns = [
+        (whom.name().to_owned(), names(whom, pairs().map(|(row, _)| row))),
+        ("rank".into(), Data::Integers(best.iter().flat_map(|best| 1..=best.len() as i64).collect())),
+        (what.name().to_owned(), names(what, pairs().map(|(_, best)| best.row))),
+        // With the digits that 32 bits have.
+        (value, Data::Numbers(pairs().map(|(_, best)| digits(best.value)).collect())),
+        ("reason".into(), Data::Texts { codes, labels }),
+    ];
+    let columns = columns.into_iter().map(|(name, data)| Column { name, data }).collect();
+    Table { name: "recommendations".into(), columns }
+}
+
+fn digits(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
+}
+
+/// A column of a mode's entities: names, or numbers as in the data.
+fn names(mode: &Mode, rows: impl Iterator<Item = u32>) -> Data {
+    let ids = rows.map(|row| mode.id(row as usize));
+    match mode.naming() {
+        None => Data::Integers(ids.map(|id| i64::from(id) + 1).collect()),
+        Some(naming) => {
+            let mut labels = Labels::new();
+            let codes = ids.map(|id| labels.id(naming.labels.get(id))).collect();
+            Data::Texts { codes, labels }
+        }
+    }
+}

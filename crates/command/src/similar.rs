@@ -1,0 +1,36 @@
+//! `s3cmtf similar`: what is most like an entity.
+
+use std::process::ExitCode;
+
+use s3cmtf::discovery::{self, Scored};
+use s3cmtf::files;
+use serde::Serialize;
+
+use crate::args::SimilarArgs;
+use crate::{entity, print, show};
+
+#[derive(Serialize)]
+struct Similar<'a> {
+    mode: &'a str,
+    name: &'a str,
+    similar: Vec<Scored>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
+    let (model, _) = files::load(&args.model)?;
+    let (mode, id) = entity::one(&model, &args.entity, "similar")?;
+    let known = &model.modes()[mode];
+    let similar = discovery::similar(&model, mode, id, args.top)?;
+    if args.json {
+        print::json(&Similar { mode: known.name(), name: &known.label(id), similar })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<Vec<String>> = similar
+        .into_iter()
+        .map(|one| vec![one.name, format!("{:.3}", one.score), show::bar(one.score, 20)])
+        .collect();
+    let lines = show::table(&[known.name(), ">likeness", ""], &rows);
+    print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,216 @@
+//! `s3cmtf recommend`, and what `s3cmtf evaluate` says of recommendations, where it is known who likes what.
+
+use std::fs;
+
+use crate::harness::Folder;
+
+const DATA: &str =
+    "--modes user,place,date:month --value stars --couple place=places.csv:place,category,zeros";
+
+/// Six users who like sushi (sue1 to sue6) and six who like burgers (bob1 to bob6), eight places of each kind. Everybody has
+/// been to half of the places; the test has the other half.
+pub(crate) fn eaters(flags: &str) -> Folder {
+    let folder = Folder::new();
+    let [mut train, mut test] = [(); 2].map(|()| String::from("user,place,date,stars\n"));
+    let mut places = String::from("place,category\n");
+    for place in 0..16 {
+        let kind = if place < 8 { "Sushi" } else { "Burger" };
+        places += &format!("{kind}{},{kind}\n", place % 8 + 1);
+        for user in 0..12 {
+            let who = if user < 6 { "sue" } else { "bob" };
+            let stars = if (user < 6) == (place < 8) { 4.5 } else { 1.5 } + 0.1 * ((user + place) % 3) as f32;
+            let line = |month: usize| {
+                format!("{who}{},{kind}{},2017-{month:02}-03,{stars:.1}\n", user % 6 + 1, place % 8 + 1)
+            };
+            // Four of the eight of each kind, others for each user, so that no users and places are apart from all others.
+            if matches!((place + 16 - user) % 8, 0 | 1 | 3 | 4) {
+                train += &line((user + place) % 6 + 1);
+                train += &line((user + place + 3) % 6 + 1);
+            } else {
+                test += &line(6);
+            }
+        }
+    }
+    folder.write("train.csv", train);
+    folder.write("test.csv", test);
+    folder.write("places.csv", places);
+    folder.run(&format!("fit train.csv {DATA} --rank 2 --quiet --out model {flags}")).succeeds();
+    folder.run(&format!("convert train.csv {DATA} --out model/data.s3cmtf")).succeeds();
+    folder
+}
+
+/// The second has factors without negative numbers.
+pub(crate) const ALGORITHMS: [&str; 2] =
+    ["", "--algorithm sgd --nonnegative --epochs 400 --rate 0.1 --decay 0"];
+
+#[test]
+fn people_are_recommended_what_they_like_and_have_not_seen() {
+    for flags in ALGORITHMS {
+        let folder = eaters(flags);
+        let seen = fs::read_to_string(folder.path("train.csv")).unwrap();
+        for (who, kind) in [("sue1", "Sushi"), ("bob4", "Burger")] {
+            let shown = folder
+                .run(&format!("recommend model --for user={who} --mode place --top 4 --json"))
+                .succeeds();
+            let found = &shown.json()[0];
+            assert_eq!((&found["for"]["name"], &found["mode"]), (&who.into(), &"place".into()));
+            assert_eq!(found["at"][0]["name"], "2017-06");
+            assert_eq!(found["seen_left_out"], 8);
+            let list = found["recommendations"].as_array().unwrap();
+            assert_eq!(list.len(), 4);
+            for one in list {
+                let name = one["name"].as_str().unwrap();
+                assert!(name.starts_with(kind), "{flags} {who}: {one}");
+                assert!(!seen.contains(&format!("{who},{name},")), "{who}: {one}");
+                assert!(one["predicted"].as_f64().unwrap() > 3.5, "{one}");
+                assert!(one["reason"]["concept"].as_str().unwrap().starts_with('P'), "{one}");
+                assert!(one["reason"]["adds"].as_f64().unwrap() > 0.0, "{one}");
+            }
+            let profile = found["profile"].as_array().unwrap();
+            assert!(!profile.is_empty());
+            assert!(profile[0]["own_strength"].as_f64().unwrap() > 0.0);
+            assert_eq!(profile[0]["times"].as_array().unwrap().len(), 6);
+        }
+    }
+}
+
+#[test]
+fn a_person_reads_a_table_and_why() {
+    let folder = eaters("");
+    let shown =
+        folder.run("recommend model --for user=sue1 --mode place --at date=2017-02 --top 3").succeeds();
+    let shown = shown.prints(&[
+        "place for user sue1, date 2017-02; 8 seen left out",
+        "predicted stars",
+        "because of",
+        "What counts for sue1, of the concepts of place:",
+    ]);
+    assert!(!shown.stdout.contains('\u{1b}') && shown.stderr.is_empty(), "{}", shown.stderr);
+    let first = shown.stdout.lines().nth(3).unwrap();
+    assert!(first.trim_start().starts_with("1  Sushi"), "{first}");
+}
+
+#[test]
+fn items_can_be_chosen_and_seen_ones_be_there() {
+    let folder = eaters("");
+    let names = |arguments: &str| -> Vec<String> {
+        let shown = folder.run(&format!("recommend model --mode place --json {arguments}")).succeeds();
+        let list = shown.json()[0]["recommendations"].as_array().unwrap().clone();
+        list.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let burgers = names("--for user=sue1 --where category=Burger --top 20");
+    assert_eq!(burgers.len(), 4);
+    assert!(burgers.iter().all(|name| name.starts_with("Burger")));
+    assert_eq!(names("--for user=sue1 --include-seen --top 20").len(), 16);
+    assert_eq!(names("--for user=sue1 --include-seen --where category=Sushi --top 20").len(), 8);
+    fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
+    assert_eq!(names("--for user=sue1 --include-seen --top 20").len(), 16);
+    folder.run("recommend model --for user=sue1 --mode place").fails(1, &["--include-seen", "fit again"]);
+    folder
+        .run("recommend model --for user=sue1 --mode place --include-seen --where category=Sushi")
+        .fails(1, &["--where needs", "fit again"]);
+}
+
+#[test]
+fn all_users_become_a_table() {
+    let folder = eaters("");
+    let shown = folder.run("recommend model --for user --mode place --top 3").succeeds();
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    assert_eq!(lines[0], "user,rank,place,predicted_stars,reason");
+    assert_eq!(lines.len(), 1 + 12 * 3);
+    for line in &lines[1..] {
+        assert_eq!(line.starts_with("sue"), line.contains(",Sushi"), "{line}");
+    }
+    folder.run("recommend model --for user --mode place --top 3 --out recs.csv").succeeds();
+    assert_eq!(fs::read_to_string(folder.path("recs.csv")).unwrap(), shown.stdout);
+    folder.run("recommend model --for user --mode place --top 3 --out recs.parquet").succeeds();
+    if cfg!(feature = "arrow") {
+        let check = "check recs.parquet --modes user,place --value predicted_stars";
+        folder.run(check).succeeds().prints(&["36 entries"]);
+    }
+    let one = folder.run("recommend model --for user=sue2 --mode place --out one.csv").succeeds();
+    assert_eq!(one.stdout, "");
+    assert_eq!(fs::read_to_string(folder.path("one.csv")).unwrap().lines().count(), 1 + 8);
+}
+
+#[test]
+fn what_is_typed_wrong_is_answered_with_what_was_meant() {
+    let folder = eaters("");
+    let run = |arguments: &str| folder.run(&format!("recommend model {arguments}"));
+    run("--for user=sue11 --mode place").fails(2, &["knows no user sue11", "did you mean \"sue1\"?"]);
+    run("--for usr=sue1 --mode place").fails(2, &["--for", "usr", "did you mean \"user\"?"]);
+    run("--for user=sue1 --mode plaec").fails(2, &["--mode", "did you mean \"place\"?"]);
+    run("--for user=sue1 --mode user").fails(2, &["mode should be another one than user"]);
+    run("--for user=sue1 --mode place --at date=2018-01").fails(2, &["knows no date 2018-01"]);
+    run("--for user=sue1 --mode place --at date").fails(2, &["which date?"]);
+    run("--for user=sue1 --mode place --at user=sue2").fails(2, &["at should be"]);
+    run("--for user=sue1 --mode place --top 0").fails(2, &["--top should be 1 or more"]);
+    run("--for user=sue1 --mode place --where category=Sushy").fails(2, &["did you mean \"Sushi\"?"]);
+    run("--for user=sue1 --mode place --where categories=Sushi").fails(2, &["did you mean \"category\"?"]);
+    run("--for user=sue1 --mode place --where Sushi").fails(2, &["MATRIX=COLUMN"]);
+    run("--for user --mode place --json").fails(2, &["--json is for one entity"]);
+    run("--for user --mode place --out recs.npz").fails(2, &["csv or parquet"]);
+    run("--for user --mode place --out nowhere/recs.csv").fails(1, &["nowhere"]);
+}
+
+#[test]
+fn numbers_stand_for_ids_without_names() {
+    let folder = Folder::with_model();
+    folder.run("convert ratings.tns --out model/data.s3cmtf").succeeds();
+    let shown = folder.run("recommend model --for mode1=3 --mode mode2 --top 2").succeeds();
+    shown.prints(&["mode2 for mode1 3, the average mode3; ", "as "]);
+    let shown = folder.run("recommend model --for 1 --mode 2 --top 2 --include-seen").succeeds();
+    assert_eq!(shown.stdout.lines().count(), 1 + 12 * 2);
+    folder.run("recommend model --for mode1=99 --mode mode2").fails(2, &["numbers from 1 to 12"]);
+}
+
+#[test]
+fn recommendations_are_measured() {
+    for flags in ALGORITHMS {
+        let folder = eaters(flags);
+        let shown = folder.run("evaluate model test.csv --relevant 4 --k 8 --segments --json").succeeds();
+        let found = &shown.json()[0];
+        assert_eq!(found["entries"], 96);
+        let ranking = &found["ranking"];
+        assert_eq!((&ranking["rank_by"], &ranking["items"]), (&"user".into(), &"place".into()));
+        assert_eq!((&ranking["measured"], &ranking["k"]), (&12.into(), &8.into()));
+        // Of the eight unseen places four are liked: all are found, and they come first.
+        assert_eq!(ranking["recall"], 1.0);
+        assert_eq!(ranking["ndcg"], 1.0);
+        assert_eq!(ranking["coverage"], 1.0);
+        assert!(ranking["popular"]["ndcg"].as_f64().unwrap() < 0.95);
+        let segments = found["segments"].as_array().unwrap();
+        let names: Vec<&str> = segments.iter().map(|by| by["mode"].as_str().unwrap()).collect();
+        assert_eq!(names, ["user", "place", "date"]);
+        assert_eq!(segments[0]["segments"][0]["name"], "6-20");
+        assert_eq!(segments[2]["segments"][0]["name"], "2017-06");
+        assert!(segments.iter().all(|by| by["segments"][0]["entries"] == 96), "{segments:?}");
+    }
+}
+
+#[test]
+fn measures_of_recommendations_are_read_as_a_table() {
+    let folder = eaters("");
+    let shown = folder.run("evaluate model test.csv --ranking --segments").succeeds();
+    shown.prints(&[
+        "RMSE",
+        "The 10 best of place for each of 12 of user, seen ones left out:",
+        "recall@10",
+        "NDCG@10",
+        "coverage@10",
+        "most popular",
+        "By entries in training of user:",
+        "By time of date:",
+    ]);
+    let turned = folder.run("evaluate model test.csv --rank-by place --k 3").succeeds();
+    turned.prints(&["The 3 best of user for each of 16 of place"]);
+    fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
+    let shown = folder.run("evaluate model test.csv --ranking").succeeds();
+    let shown = shown.says(&["note: model: the data of training are not there"]);
+    shown.prints(&["seen ones too"]);
+    folder.run("evaluate model test.csv --k 0").fails(2, &["k should be 1 or more"]);
+    folder.run("evaluate model test.csv --relevant 9").fails(1, &["nothing to rank by"]);
+    folder.run("evaluate model test.csv --rank-by user --items user").fails(2, &["two modes"]);
+    folder.run("evaluate model test.csv --items plac").fails(2, &["did you mean \"place\"?"]);
+    folder.run("evaluate train.csv --folds 3 --ranking").fails(2, &["--ranking", "--folds"]);
+}

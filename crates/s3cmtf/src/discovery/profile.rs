@@ -1,0 +1,178 @@
+//! Why something is recommended: what the concepts of items are worth to an entity.
+//!
+//! The paper's process (its section on personalised recommendation) multiplies the core by a user's row: what is left says
+//! how strong each concept of the other modes is for this user. Here that is done with the concepts that can be read (see
+//! `basis.rs`), and the same numbers say which concept a recommendation is owed to.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Scored;
+use super::basis::ModeBasis;
+use super::best::Best;
+use super::concepts::{Concept, concepts_of, letters, time_mode};
+use super::matrix::Moments;
+use super::recommend::Recommender;
+use crate::{Core, Error, MAX_CORE};
+
+/// The concepts of the items, and what they are worth to each.
+pub struct Reasons<'a> {
+    recommender: &'a Recommender<'a>,
+    basis: ModeBasis,
+    concepts: Vec<Concept>,
+    /// How much the average item has of each concept.
+    means: Vec<f64>,
+}
+
+/// What a concept is worth to an entity.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worth {
+    /// How strong the concept is for it, which is not how strong it is in all: the root mean square of what 1 of the concept (which is usual) adds to predictions,
+    /// over all rows of the modes that are left over, or with those that were asked for.
+    pub own_strength: f64,
+    /// What 1 of the concept adds to a prediction, with what stands for the other modes; below 0 the fewer the better.
+    pub adds: f64,
+    /// The concept; its times are what 1 of it adds to predictions of this entity then.
+    #[serde(flatten)]
+    pub concept: Concept,
+}
+
+/// Why an item is predicted a higher value than the average one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reason {
+    /// The place of the concept that adds most among [`Reasons::concepts`].
+    pub concept: usize,
+    /// Whether it is that the item has little of it.
+    pub little: bool,
+    /// How much it adds.
+    pub adds: f64,
+}
+
+impl<'a> Reasons<'a> {
+    /// The reasons of a recommender, with `top` entities and columns of each concept.
+    ///
+    /// # Errors
+    /// If the core is diagonal and too large to be written out.
+    pub fn new(recommender: &'a Recommender<'a>, top: usize) -> Result<Self, Error> {
+        let (model, items) = (recommender.model, recommender.items);
+        if let Core::Diagonal(values) = model.core() {
+            let order = model.modes().len() as u32;
+            let size = values.len().checked_pow(order).filter(|&size| size <= MAX_CORE);
+            size.ok_or_else(|| {
+                let rank = values.len();
+                Error::Problem(format!("a diagonal core of rank {rank} is too large to be read by concepts"))
+            })?;
+        }
+        let basis = ModeBasis::of(model, items);
+        let concepts = concepts_of(model, &basis, items, &letters(model)[items], top);
+        let mut means = vec![0.0; basis.concepts];
+        if basis.concepts > 0 {
+            for scores in basis.scores.chunks_exact(basis.concepts) {
+                means.iter_mut().zip(scores).for_each(|(sum, &score)| *sum += f64::from(score));
+            }
+        }
+        let rows = model.factors()[items].rows().max(1) as f64;
+        means.iter_mut().for_each(|mean| *mean /= rows);
+        Ok(Reasons { recommender, basis, concepts, means })
+    }
+
+    /// The concepts of the items, the strongest first.
+    pub fn concepts(&self) -> &[Concept] {
+        &self.concepts
+    }
+
+    /// What each concept of the items is worth to a row, the strongest for it first.
+    pub fn profile(&self, row: u32) -> Vec<Worth> {
+        let Recommender { model, by, items, others, .. } = self.recommender;
+        let to_f64 = |row: &[f32]| row.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
+        let mut core = model.core().to_full(model.modes().len());
+        core.multiply(*by, 1, &to_f64(model.factors()[*by].row(row as usize)));
+        others.iter().filter(|other| other.given).for_each(|other| core.multiply(other.place, 1, &other.row));
+        let mut weighted = core.clone();
+        for other in others.iter().filter(|other| !other.given) {
+            let factor = &model.factors()[other.place];
+            weighted.multiply(other.place, factor.rank(), &Moments::of(factor).second);
+        }
+        let adds = self.adds(row);
+        let worth = |(place, concept): (usize, &Concept)| {
+            let [mut a, mut b] = [core.clone(), weighted.clone()];
+            a.multiply(*items, 1, self.basis.direction(place));
+            b.multiply(*items, 1, self.basis.direction(place));
+            let square: f64 =
+                a.values().iter().zip(b.values()).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            let concept = Concept { times: self.times(row, place), ..concept.clone() };
+            Worth { own_strength: square.max(0.0).sqrt(), adds: adds[place], concept }
+        };
+        let mut all: Vec<Worth> = self.concepts.iter().enumerate().map(worth).collect();
+        all.sort_by(|a, b| b.own_strength.total_cmp(&a.own_strength));
+        all
+    }
+
+    /// What 1 of a concept adds to a row's predictions at each time, if there is a mode of times and none was asked for.
+    fn times(&self, row: u32, concept: usize) -> Option<Vec<Scored>> {
+        let Recommender { model, by, items, others, .. } = self.recommender;
+        let time = time_mode(model)?;
+        let other = others.iter().find(|other| other.place == time && !other.given)?;
+        let mut core = model.core().to_full(model.modes().len());
+        let own: Vec<f64> =
+            model.factors()[*by].row(row as usize).iter().map(|&value| f64::from(value)).collect();
+        core.multiply(*by, 1, &own);
+        core.multiply(*items, 1, self.basis.direction(concept));
+        let rest = others.iter().filter(|rest| rest.place != other.place);
+        rest.for_each(|rest| core.multiply(rest.place, 1, &rest.row));
+        let (known, factor) = (&model.modes()[time], &model.factors()[time]);
+        let at = |row: usize| {
+            let products = factor.row(row).iter().zip(core.values());
+            let score = products.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            Scored { name: known.label(known.id(row)).into_owned(), score }
+        };
+        Some((0..factor.rows()).map(at).collect())
+    }
+
+    /// What 1 of each concept adds to a row's predictions.
+    fn adds(&self, row: u32) -> Vec<f64> {
+        let mut query = vec![0.0; self.recommender.model.factors()[self.recommender.items].rank()];
+        self.recommender.query(row, &mut query);
+        let dot = |direction: &[f64]| direction.iter().zip(&query).map(|(a, &b)| a * f64::from(b)).sum();
+        (0..self.basis.concepts).map(|concept| dot(self.basis.direction(concept))).collect()
+    }
+
+    /// For each of the best items of each row the concept that adds most to its prediction over the average item's; none
+    /// where no concept adds anything.
+    pub fn of(&self, rows: &[u32], best: &[Vec<Best>]) -> Vec<Vec<Option<Reason>>> {
+        let of_row = |(&row, best): (&u32, &Vec<Best>)| {
+            let adds = self.adds(row);
+            best.iter().map(|best| self.reason(&adds, best.row as usize)).collect()
+        };
+        rows.par_iter().zip(best).map(of_row).collect()
+    }
+
+    fn reason(&self, adds: &[f64], item: usize) -> Option<Reason> {
+        let mut most: Option<Reason> = None;
+        for (concept, (adds, mean)) in adds.iter().zip(&self.means).enumerate() {
+            let over = f64::from(self.basis.score(item, concept)) - mean;
+            let adds = over * adds;
+            if adds > most.map_or(0.0, |most| most.adds) {
+                most = Some(Reason { concept, little: over < 0.0, adds });
+            }
+        }
+        most
+    }
+
+    /// A reason in a few words: `B4: spa & health, Arizona`; where no matrix is coupled, entities that have much of the
+    /// concept stand for it.
+    pub fn words(&self, reason: &Reason) -> String {
+        let concept = &self.concepts[reason.concept];
+        let little = if reason.little { "little of " } else { "" };
+        format!("{little}{}: {}", concept.name, about(concept))
+    }
+}
+
+/// A concept in a few words.
+pub fn about(concept: &Concept) -> String {
+    if !concept.about.is_empty() {
+        return concept.about.clone();
+    }
+    let names: Vec<&str> = concept.strongest.iter().take(2).map(|one| one.name.as_str()).collect();
+    format!("as {}", names.join(", "))
+}

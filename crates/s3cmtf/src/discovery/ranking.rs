@@ -1,0 +1,254 @@
+//! How good recommendations are: whether what people turned out to like is among them.
+
+use hashbrown::{HashMap, HashSet};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+
+use super::known;
+use super::recommend::Recommender;
+use crate::problem::UNKNOWN;
+use crate::{Entries, Error, Model, Problem};
+
+/// Rows that are dealt with before their lists are let go.
+const TOGETHER: usize = 8192;
+
+/// What to rank for whom, and what counts as right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RankingParams {
+    /// The mode of those to whom items are recommended.
+    pub by: usize,
+    /// The mode of the items.
+    pub items: usize,
+    /// How many items are recommended.
+    pub k: usize,
+    /// Items with a value of this or more are relevant; none is the mean of the values in training of the one they are
+    /// recommended to, or in the test where training has none or is not known.
+    pub relevant: Option<f64>,
+    /// Of more than this many that could be recommended something, a random choice of them is measured.
+    pub most: usize,
+    /// The seed of that choice.
+    pub seed: u64,
+}
+
+/// How good recommendations are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The mode of those to whom items are recommended.
+    pub rank_by: String,
+    /// The mode of the items.
+    pub items: String,
+    /// How many items are recommended.
+    pub k: usize,
+    /// What was measured: those that the model knows and that have something relevant in the test.
+    pub measured: usize,
+    /// How many such there are.
+    pub of: usize,
+    /// Whether what training has seen was left out.
+    pub without_seen: bool,
+    /// The mean share of the relevant items that are among the k recommended.
+    pub recall: f64,
+    /// The mean of the normalised discounted cumulative gain: a relevant item at place r counts 1 / log2(r + 1), over what
+    /// the best order would have.
+    pub ndcg: f64,
+    /// The share of all items that are recommended to anybody who was measured.
+    pub coverage: f64,
+    /// The same if everybody is recommended what has the most entries in training; none where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub popular: Option<Measures>,
+}
+
+/// The measures of some other recommendations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measures {
+    /// See [`Ranking::recall`].
+    pub recall: f64,
+    /// See [`Ranking::ndcg`].
+    pub ndcg: f64,
+    /// See [`Ranking::coverage`].
+    pub coverage: f64,
+}
+
+/// Measures the recommendations of a model by test entries, given by ids. `data`, which it was trained on, say what was
+/// seen: that is neither recommended nor relevant.
+///
+/// # Errors
+/// If there are no such modes, k is 0, the data or entries have other modes, or nothing relevant is in the test.
+pub fn ranking(
+    model: &Model,
+    data: Option<&Problem>,
+    test: &Entries,
+    params: RankingParams,
+) -> Result<Ranking, Error> {
+    let RankingParams { by, items, k, .. } = params;
+    if k == 0 || params.most == 0 {
+        return Err(Error::param("k", "1 or more", 0));
+    }
+    let mut recommender = Recommender::new(model, by, items, &[])?;
+    if let Some(data) = data {
+        recommender = recommender.without_seen(data)?;
+    }
+    let wanted = relevant(model, data, test, &recommender, params)?;
+    let of = wanted.len();
+    if of == 0 {
+        let name = model.modes()[by].name();
+        return Err(Error::Problem(format!(
+            "{}: nothing to rank by: no {name} that the model knows has a relevant entry that training does not have",
+            test.name()
+        )));
+    }
+    let wanted = choose(wanted, params.most, params.seed);
+
+    let mut own = Tally::default();
+    for some in wanted.chunks(TOGETHER) {
+        let rows: Vec<u32> = some.iter().map(|(row, _)| *row).collect();
+        for (best, (_, relevant)) in recommender.best(&rows, k).iter().zip(some) {
+            own.add(best.iter().map(|best| best.row), relevant, k);
+        }
+    }
+    let all = model.modes()[items].rows();
+    let popular = data.map(|data| {
+        let mut places: Vec<(u32, u32)> = known::counts(model, data, items).into_iter().zip(0..).collect();
+        places.sort_unstable_by_key(|&(count, row)| (std::cmp::Reverse(count), row));
+        let mut tally = Tally::default();
+        for (row, relevant) in &wanted {
+            let unseen = places.iter().map(|(_, item)| *item);
+            tally.add(unseen.filter(|item| !recommender.has_seen(*row, *item)).take(k), relevant, k);
+        }
+        tally.measures(all)
+    });
+    let Measures { recall, ndcg, coverage } = own.measures(all);
+    Ok(Ranking {
+        rank_by: model.modes()[by].name().to_owned(),
+        items: model.modes()[items].name().to_owned(),
+        k,
+        measured: wanted.len(),
+        of,
+        without_seen: data.is_some(),
+        recall,
+        ndcg,
+        coverage,
+        popular,
+    })
+}
+
+/// The relevant items of each row that has any, by row; an item that the model does not know is one that it misses.
+fn relevant(
+    model: &Model,
+    data: Option<&Problem>,
+    test: &Entries,
+    recommender: &Recommender<'_>,
+    params: RankingParams,
+) -> Result<Vec<(u32, HashSet<u32>)>, Error> {
+    let RankingParams { by, items, .. } = params;
+    let located = model.locate(test)?;
+    let rows = located.indices(by);
+    let trained = match data {
+        Some(data) if params.relevant.is_none() => known::means(model, data, by),
+        _ => HashMap::new(),
+    };
+    let mut tested: HashMap<u32, (f64, f64)> = HashMap::new();
+    for (&row, &value) in rows.iter().zip(test.values()) {
+        let (sum, count) = tested.entry(row).or_default();
+        *sum += f64::from(value);
+        *count += 1.0;
+    }
+    let least = |row: u32| {
+        let of_test = || tested.get(&row).map_or(f64::INFINITY, |(sum, count)| sum / count);
+        params.relevant.or_else(|| trained.get(&row).copied()).unwrap_or_else(of_test)
+    };
+    let mut wanted: HashMap<u32, HashSet<u32>> = HashMap::new();
+    for (place, (&row, &value)) in rows.iter().zip(test.values()).enumerate() {
+        let item = located.indices(items)[place];
+        if row == UNKNOWN || f64::from(value) < least(row) {
+            continue;
+        }
+        // Items that the model does not know differ by their ids, and have none of its rows.
+        let item = if item == UNKNOWN { UNKNOWN - test.indices(items)[place].min(UNKNOWN / 2) } else { item };
+        if !recommender.has_seen(row, item) {
+            wanted.entry(row).or_default().insert(item);
+        }
+    }
+    let mut wanted: Vec<(u32, HashSet<u32>)> = wanted.into_iter().collect();
+    wanted.sort_unstable_by_key(|(row, _)| *row);
+    Ok(wanted)
+}
+
+/// A random choice, in the order that was.
+fn choose<T>(all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
+    let (mut left, mut wanted) = (all.len(), most.min(all.len()));
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7261_6e6b_696e_6721);
+    let chosen = |_: &T| {
+        let chosen = generator.random_range(0..left) < wanted;
+        left -= 1;
+        wanted -= usize::from(chosen);
+        chosen
+    };
+    all.into_iter().filter(chosen).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    count: usize,
+    recall: f64,
+    ndcg: f64,
+    shown: HashSet<u32>,
+}
+
+impl Tally {
+    fn add(&mut self, list: impl Iterator<Item = u32>, relevant: &HashSet<u32>, k: usize) {
+        let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
+        let (mut hits, mut gained) = (0usize, 0.0);
+        for (place, item) in list.enumerate() {
+            self.shown.insert(item);
+            if relevant.contains(&item) {
+                hits += 1;
+                gained += gain(place);
+            }
+        }
+        let most: f64 = (0..relevant.len().min(k)).map(gain).sum();
+        self.count += 1;
+        self.recall += hits as f64 / relevant.len().max(1) as f64;
+        self.ndcg += gained / most.max(f64::MIN_POSITIVE);
+    }
+
+    fn measures(&self, items: usize) -> Measures {
+        let count = self.count.max(1) as f64;
+        Measures {
+            recall: self.recall / count,
+            ndcg: self.ndcg / count,
+            coverage: self.shown.len() as f64 / items.max(1) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_those_worked_out_by_hand() {
+        let set = |items: &[u32]| items.iter().copied().collect::<HashSet<u32>>();
+        let mut tally = Tally::default();
+        // Hits at places 1 and 3 of 3 relevant ones: recall 2/3; gain 1 + 1/2 of 1 + 1/log2(3) + 1/2.
+        tally.add([7, 8, 9].into_iter(), &set(&[7, 9, 5]), 3);
+        let first = 1.5 / (1.5 + 1.0 / 3f64.log2());
+        // Nothing found.
+        tally.add([7, 8, 1].into_iter(), &set(&[2]), 3);
+        let found = tally.measures(10);
+        assert!((found.recall - 1.0 / 3.0).abs() < 1e-12, "{found:?}");
+        assert!((found.ndcg - first / 2.0).abs() < 1e-12, "{found:?}");
+        assert!((found.coverage - 0.4).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn a_choice_has_as_many_as_asked_for_and_is_the_same_again() {
+        let all: Vec<u32> = (0..100).collect();
+        let some = choose(all.clone(), 10, 1);
+        assert_eq!(some.len(), 10);
+        assert!(some.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(some, choose(all.clone(), 10, 1));
+        assert_ne!(some, choose(all.clone(), 10, 2));
+        assert_eq!(choose(all.clone(), 1000, 1), all);
+    }
+}

@@ -1,0 +1,247 @@
+//! What to recommend: the entities of a mode with the highest predictions for one of another.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::best::{Best, Open, Panels};
+use super::concepts::time_mode;
+use super::known::{self, Seen};
+use crate::model::Core;
+use crate::table::time::Bin;
+use crate::table::{Binning, did_you_mean};
+use crate::{Error, Kind, Model, Problem};
+
+/// Recommends entities of one mode (items) to those of another.
+pub struct Recommender<'a> {
+    pub(super) model: &'a Model,
+    pub(super) by: usize,
+    pub(super) items: usize,
+    pub(super) others: Vec<Other>,
+    /// What is left of the core: a row per concept of `by`.
+    weights: Vec<f32>,
+    panels: Panels,
+    seen: Option<Seen>,
+    allowed: Option<Vec<bool>>,
+}
+
+/// What stands for a mode that is neither that of the items nor that of those they are recommended to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Other {
+    /// The mode.
+    pub mode: String,
+    /// The entity; none is the average one.
+    pub name: Option<String>,
+    /// Whether it was asked for.
+    #[serde(skip)]
+    pub(super) given: bool,
+    #[serde(skip)]
+    pub(super) place: usize,
+    #[serde(skip)]
+    pub(super) row: Vec<f64>,
+}
+
+impl<'a> Recommender<'a> {
+    /// Recommends entities of mode `items` to those of mode `by`. `at` says for other modes which entity stands for them, by
+    /// its id. Where it does not, that is the latest for a mode of times and the average one for others.
+    ///
+    /// # Errors
+    /// If there is no such mode, a mode is there twice, or the model has no row for an id.
+    pub fn new(model: &'a Model, by: usize, items: usize, at: &[(usize, u32)]) -> Result<Self, Error> {
+        known::check_mode(model, by)?;
+        known::check_mode(model, items)?;
+        if by == items {
+            let name = model.modes()[by].name();
+            return Err(Error::param("mode", format!("another one than {name}"), name));
+        }
+        let mut rows: Vec<Option<usize>> = vec![None; model.modes().len()];
+        for &(mode, id) in at {
+            known::check_mode(model, mode)?;
+            let known = &model.modes()[mode];
+            if mode == by || mode == items || rows[mode].is_some() {
+                return Err(Error::param("at", "one entity of a mode that is left over", known.name()));
+            }
+            rows[mode] = Some(row_of(model, mode, id)?);
+        }
+        let latest = |mode: usize| {
+            let last = model.modes()[mode].rows().checked_sub(1);
+            last.filter(|_| time_mode(model) == Some(mode) && goes_on(model, mode))
+        };
+        let others: Vec<Other> = (0..rows.len())
+            .filter(|&mode| mode != by && mode != items)
+            .map(|mode| {
+                let (known, factor) = (&model.modes()[mode], &model.factors()[mode]);
+                let row = rows[mode].or_else(|| latest(mode));
+                let values = row.map_or_else(|| factor.average(), |row| factor.row(row).to_vec());
+                Other {
+                    mode: known.name().to_owned(),
+                    name: row.map(|row| known.label(known.id(row)).into_owned()),
+                    given: rows[mode].is_some(),
+                    place: mode,
+                    row: values.into_iter().map(f64::from).collect(),
+                }
+            })
+            .collect();
+        let factor = &model.factors()[items];
+        Ok(Recommender {
+            weights: weights(model, by, items, &others),
+            panels: Panels::of(factor.rank(), factor.values()),
+            model,
+            by,
+            items,
+            others,
+            seen: None,
+            allowed: None,
+        })
+    }
+
+    /// Leaves out what the data, which the model was trained on, have observed already.
+    ///
+    /// # Errors
+    /// If the data have other modes.
+    pub fn without_seen(mut self, data: &Problem) -> Result<Self, Error> {
+        self.seen = Some(Seen::of(self.model, data, self.by, self.items)?);
+        Ok(self)
+    }
+
+    /// Leaves out items that do not have a column in a matrix that is coupled to them. `matrix` is its name, the part of it
+    /// behind the mode's, or the heading of its columns.
+    ///
+    /// # Errors
+    /// If the data have other modes, or there is no such matrix or column.
+    pub fn having(mut self, data: &Problem, matrix: &str, column: &str) -> Result<Self, Error> {
+        known::check(self.model, data)?;
+        let coupled = || {
+            data.coupled()
+                .iter()
+                .filter(|coupled| coupled.mode() == self.items && coupled.kind() != Kind::Graph)
+        };
+        let short = |name: &'_ str| name.split_once('/').map_or(name, |(_, short)| short).to_owned();
+        let goes_by = |coupled: &&crate::Coupled| {
+            let heading = coupled.columns().naming().map(|naming| naming.column.as_str());
+            coupled.name() == matrix || short(coupled.name()) == matrix || heading == Some(matrix)
+        };
+        let found: Vec<_> = coupled().filter(goes_by).collect();
+        if found.is_empty() {
+            let names: Vec<String> = coupled().map(|coupled| short(coupled.name())).collect();
+            let mode = self.model.modes()[self.items].name();
+            if names.is_empty() {
+                let what = format!("no matrix is coupled to {mode}, so that there is none to choose by");
+                return Err(Error::Problem(what));
+            }
+            let hint = did_you_mean(names.iter().map(String::as_str), matrix);
+            let expected = format!("by one of the matrices coupled to {mode}: {}", names.join(", "));
+            return Err(Error::param("where", expected, format!("by {matrix}{hint}")));
+        }
+        let column_row = |coupled: &crate::Coupled| coupled.columns().row(coupled.columns().find(column)?);
+        let place = found.iter().find_map(|coupled| column_row(coupled).map(|row| (coupled.entries(), row)));
+        let Some((entries, wanted)) = place else {
+            let names = found.iter().filter_map(|coupled| coupled.columns().naming());
+            let hint = did_you_mean(names.flat_map(|naming| naming.labels.iter()), column);
+            return Err(Error::param("where", format!("a column of {matrix}"), format!("{column}{hint}")));
+        };
+        let rows = known::rows(self.model, data, self.items);
+        let mut has = vec![false; self.model.modes()[self.items].rows()];
+        for (place, &value) in entries.values().iter().enumerate() {
+            if entries.indices(1)[place] == wanted && value > 0.0 {
+                let row = rows.get(entries.indices(0)[place] as usize);
+                if let Some(has) = row.and_then(|&row| has.get_mut(row as usize)) {
+                    *has = true;
+                }
+            }
+        }
+        if let Some(before) = &self.allowed {
+            has.iter_mut().zip(before).for_each(|(has, before)| *has &= before);
+        }
+        self.allowed = Some(has);
+        Ok(self)
+    }
+
+    /// What stands for the modes that are left over.
+    pub fn others(&self) -> &[Other] {
+        &self.others
+    }
+
+    /// How many distinct items are left out for a row because they were seen.
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn seen(&self, row: u32) -> usize {
+        let seen = self.seen.as_ref().map_or(&[][..], |seen| seen.with(row as usize));
+        seen.chunk_by(|a, b| a == b).count()
+    }
+
+    /// Whether an item was seen by a row; never where what was seen is not left out.
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn has_seen(&self, row: u32, item: u32) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.with(row as usize).binary_search(&item).is_ok())
+    }
+
+    /// The `top` best items for each of the given rows, the best first, equal ones in their order. Predictions are as they
+    /// are: they may lie beyond the observed range.
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn best(&self, rows: &[u32], top: usize) -> Vec<Vec<Best>> {
+        let count = self.model.modes()[self.by].rows();
+        assert!(rows.iter().all(|&row| (row as usize) < count), "a row of {count}");
+        let open = Open { seen: self.seen.as_ref(), allowed: self.allowed.as_deref() };
+        self.panels.best(rows, top, open, |row, query| self.query(row, query))
+    }
+
+    /// What an item's row is multiplied with for a prediction.
+    pub(super) fn query(&self, row: u32, query: &mut [f32]) {
+        query.fill(0.0);
+        let row = self.model.factors()[self.by].row(row as usize);
+        for (&number, weights) in row.iter().zip(self.weights.chunks_exact(query.len())) {
+            query.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += number * weight);
+        }
+    }
+
+    /// The predicted value of every item for a row, seen or not.
+    pub fn predictions(&self, row: u32) -> Vec<f32> {
+        let factor = &self.model.factors()[self.items];
+        let mut query = vec![0.0; factor.rank()];
+        self.query(row, &mut query);
+        let dot = |item: &[f32]| item.iter().zip(&query).map(|(a, b)| a * b).sum();
+        factor.values().par_chunks_exact(factor.rank()).map(dot).collect()
+    }
+}
+
+/// The row of an id.
+pub(super) fn row_of(model: &Model, mode: usize, id: u32) -> Result<usize, Error> {
+    let known = &model.modes()[mode];
+    let row = known.row(id).filter(|_| id < known.size());
+    row.map(|row| row as usize).ok_or_else(|| {
+        let label = if id < known.size() { known.label(id) } else { (u64::from(id) + 1).to_string().into() };
+        Error::Problem(format!("the model has no row for {} {label}", known.name()))
+    })
+}
+
+/// Whether a mode's times follow each other, rather than come again each day or week: only then one of them is the latest.
+fn goes_on(model: &Model, mode: usize) -> bool {
+    let binning = model.modes()[mode].naming().and_then(|naming| naming.binning.as_ref());
+    !matches!(binning, Some(Binning::Time(Bin::HourOfDay | Bin::DayOfWeek)))
+}
+
+/// The core along the rows of all other modes: a row per concept of `by`, a column per concept of `items`.
+fn weights(model: &Model, by: usize, items: usize, others: &[Other]) -> Vec<f32> {
+    let ranks = [by, items].map(|mode| model.factors()[mode].rank());
+    let mut core = match model.core() {
+        Core::Full { .. } => model.core().clone(),
+        // Written out it could be larger than memory, and all but its diagonal would be for nothing.
+        Core::Diagonal(values) => {
+            let mut weights = vec![0.0; ranks[0] * ranks[1]];
+            for (j, &value) in values.iter().enumerate() {
+                let product: f64 = others.iter().map(|other| other.row[j]).product();
+                weights[j * ranks[1] + j] = (f64::from(value) * product) as f32;
+            }
+            return weights;
+        }
+    };
+    others.iter().for_each(|other| core.multiply(other.place, 1, &other.row));
+    let values = core.values();
+    let place = |i: usize, j: usize| if by < items { i * ranks[1] + j } else { j * ranks[0] + i };
+    (0..ranks[0] * ranks[1]).map(|cell| values[place(cell / ranks[1], cell % ranks[1])]).collect()
+}
