@@ -26,6 +26,8 @@ CRATES = {
 # What each module of the library may use. `params` and `error` are for everybody.
 LAYERS = ["table", "problem", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
+MODULES |= {"discovery": {"table", "problem", "model"}}
+MODULES |= {"report": {"table", "problem", "model", "training", "discovery"}}
 MODULES |= {"tune": {"problem", "model", "training"}, "prepare": {"table", "problem"}}
 MODULES |= {"world": {"problem"}, "synthetic": {"problem"}, "params": {"problem"}, "error": set()}
 EVERYBODYS = {"params", "error"}

@@ -1,14 +1,16 @@
 //! `s3cmtf fit`: from files to a saved model.
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use s3cmtf::report::Options;
 use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
-use crate::args::FitArgs;
+use crate::args::{FitArgs, quoted};
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::Progress;
-use crate::{interrupt, modes, print, problem, summary, unknown};
+use crate::{interrupt, modes, print, problem, report, summary, unknown};
 
 /// The share of the latest entries that are held out unless told otherwise.
 const LAST: f64 = 0.1;
@@ -25,6 +27,9 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     // Hours of training should not end in a folder that is refused.
     if let Some(folder) = &args.out {
         files::check_out(folder)?;
+    }
+    if let Some(file) = &args.report {
+        files::check_file(file)?;
     }
     let init = args.init.as_deref().map(files::load).transpose()?;
     let resume = args.resume.as_deref().map(files::load_checkpoint).transpose()?;
@@ -62,6 +67,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
     }
 
+    // Training takes the data; a report needs them once more.
+    let kept = match &data {
+        Data::Whole(problem) if args.report.is_some() => Some(problem.clone()),
+        _ => None,
+    };
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);
     let mut training = data.training(params).interrupt(interrupt::flag()?);
     if let Some(test) = test {
@@ -89,7 +99,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
-    finish(args, &run?, followed)
+    finish(args, &run?, kept.as_ref(), followed)
 }
 
 /// Which entries are held out, if any are.
@@ -105,7 +115,12 @@ fn holdout(args: &FitArgs, problem: &Problem) -> anyhow::Result<Option<HoldOut>>
 }
 
 /// Saves and tells of a run; what can still be saved or told is, whatever failed before.
-fn finish(args: &FitArgs, run: &Run, followed: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+fn finish(
+    args: &FitArgs,
+    run: &Run,
+    data: Option<&Problem>,
+    followed: anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
     let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save(run, folder));
     let place = match &args.out {
         Some(folder) if saved.is_ok() => folder.display().to_string(),
@@ -120,8 +135,16 @@ fn finish(args: &FitArgs, run: &Run, followed: anyhow::Result<()>) -> anyhow::Re
             "steps were too long: what they spoiled was taken back, and the rate halved {times}"
         ));
     }
+    let reported = args.report.as_deref().map_or(Ok(0), |file| {
+        let name = args.out.as_deref().and_then(Path::file_name);
+        let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
+        let words: Vec<String> = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
+        let command = format!("s3cmtf {}", words.join(" "));
+        report::write(&run.model, &run.record, data, &Options { title, command }, file)
+    });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
     saved?;
+    reported?;
     followed.and(told)?;
     Ok(match end.stop {
         Stop::Interrupted => ExitCode::from(interrupt::EXIT),

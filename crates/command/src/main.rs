@@ -25,6 +25,7 @@ mod predict;
 mod print;
 mod problem;
 mod progress;
+mod report;
 mod source;
 mod split;
 mod summary;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Verb::FoldIn(args) => later::fold_in(&args),
         Verb::Update(args) => later::update(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Completions(args) => pages::completions(&args),
         Verb::Man(args) => pages::man(&args),
         Verb::Import(args) => import::run(&args),

@@ -15,7 +15,7 @@ mod similar;
 mod space;
 
 pub use clusters::{Cluster, Clusters, K, clusters};
-pub use concepts::{Concept, Concepts, Interaction, concepts};
+pub use concepts::{Columns, Concept, Concepts, Interaction, concepts};
 pub use gap::{Gap, GapCurve};
 pub use kmeans::agreement;
 pub use marks::{Mark, Marks};

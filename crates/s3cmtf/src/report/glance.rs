@@ -1,0 +1,198 @@
+//! The data in numbers.
+
+use serde::Serialize;
+
+use super::{cut, time_bin};
+use crate::{Model, Problem, Record};
+
+/// The bars of a histogram of values.
+const BARS: usize = 24;
+
+/// The data in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Glance {
+    /// Training entries of the tensor.
+    pub entries: usize,
+    /// Test or held-out entries.
+    pub test_entries: usize,
+    /// Entries that were taken in after training.
+    pub later_entries: usize,
+    /// The share of cells that are observed.
+    pub density: f64,
+    /// The mean of the training values.
+    pub mean: f64,
+    /// The smallest and largest training value.
+    pub range: [f32; 2],
+    /// The modes.
+    pub modes: Vec<ModeGlance>,
+    /// The coupled matrices.
+    pub matrices: Vec<MatrixGlance>,
+    /// How values are spread; not without the data.
+    pub values: Option<Vec<Bar>>,
+}
+
+/// A mode in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModeGlance {
+    /// Its name.
+    pub name: String,
+    /// What its ids are put together by, if they are times.
+    pub by: Option<String>,
+    /// How many ids there are.
+    pub size: u32,
+    /// How many of them have a row.
+    pub rows: usize,
+    /// How many concepts it has.
+    pub rank: usize,
+    /// How entries are spread over its ids; not without the data.
+    pub spread: Option<Spread>,
+}
+
+/// How many entries ids have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The fewest.
+    pub least: u32,
+    /// As many as half of them have at most.
+    pub median: u32,
+    /// The most.
+    pub most: u32,
+    /// How many ids have 0, 1, 2 to 3, 4 to 7 entries and so on.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar of a histogram.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    /// Where it starts.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+    /// How many lie there.
+    pub count: usize,
+}
+
+/// A coupled matrix in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatrixGlance {
+    /// Its name.
+    pub name: String,
+    /// The mode that its rows are.
+    pub mode: String,
+    /// What absent cells are.
+    pub kind: String,
+    /// Its weight.
+    pub weight: f32,
+    /// How many columns it has; none for a graph.
+    pub columns: Option<u32>,
+    /// How many entries it has; not without the data.
+    pub entries: Option<usize>,
+}
+
+impl Glance {
+    pub(super) fn of(model: &Model, record: &Record, data: Option<&Problem>) -> Self {
+        let cells: f64 = model.modes().iter().map(|mode| f64::from(mode.size())).product();
+        let modes = model.modes().iter().zip(model.factors()).enumerate();
+        let matrices = model.coupled().iter().map(|matrix| MatrixGlance {
+            name: cut(&matrix.name),
+            mode: cut(model.modes()[matrix.mode].name()),
+            kind: matrix.kind.name().to_owned(),
+            weight: matrix.weight,
+            columns: (matrix.columns.size() > 0).then(|| matrix.columns.size()),
+            entries: data.and_then(|data| {
+                let same = data.coupled().iter().find(|other| other.name() == matrix.name);
+                same.map(|matrix| matrix.entries().len())
+            }),
+        });
+        Glance {
+            entries: record.data.entries,
+            test_entries: record.data.test_entries,
+            later_entries: record.data.later_entries,
+            density: record.data.entries as f64 / cells.max(1.0),
+            mean: record.data.mean,
+            range: model.range(),
+            modes: modes
+                .map(|(number, (mode, factor))| ModeGlance {
+                    name: cut(mode.name()),
+                    by: time_bin(mode).map(|bin| bin.name().to_owned()),
+                    size: mode.size(),
+                    rows: mode.rows(),
+                    rank: factor.rank(),
+                    spread: data.and_then(|data| spread(&data.counts(number))),
+                })
+                .collect(),
+            matrices: matrices.collect(),
+            values: data.map(|data| histogram(data.entries().values(), BARS)),
+        }
+    }
+}
+
+fn spread(counts: &[u32]) -> Option<Spread> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let (least, most) = (*sorted.first()?, *sorted.last()?);
+    let mut bars: Vec<Bar> = Vec::new();
+    for count in &sorted {
+        let [low, high] = bounds(*count).map(f64::from);
+        match bars.last_mut() {
+            Some(bar) if bar.low == low => bar.count += 1,
+            _ => bars.push(Bar { low, high, count: 1 }),
+        }
+    }
+    Some(Spread { least, median: sorted[(sorted.len() - 1) / 2], most, bars })
+}
+
+/// The numbers that are counted together: 0, 1, 2 to 3, 4 to 7 and so on.
+pub(super) fn bounds(count: u32) -> [u32; 2] {
+    if count == 0 {
+        return [0, 0];
+    }
+    let low = 1u32 << count.ilog2();
+    [low, low - 1 + low]
+}
+
+/// How numbers are spread between the smallest and the largest; a bar for each where there are few whole numbers.
+pub(super) fn histogram(values: &[f32], bars: usize) -> Vec<Bar> {
+    let finite = || values.iter().map(|&value| f64::from(value)).filter(|value| value.is_finite());
+    let (low, high) =
+        finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    if low > high {
+        return Vec::new();
+    }
+    let whole = finite().all(|value| value.fract() == 0.0) && high - low < bars as f64;
+    let (low, width, bars) = match whole {
+        true => (low - 0.5, 1.0, (high - low) as usize + 1),
+        false => (low, ((high - low) / bars as f64).max(f64::MIN_POSITIVE), bars),
+    };
+    let mut counts = vec![0usize; bars];
+    finite().for_each(|value| counts[(((value - low) / width) as usize).min(bars - 1)] += 1);
+    let bar = |(place, count): (usize, usize)| Bar {
+        low: low + place as f64 * width,
+        high: low + (place + 1) as f64 * width,
+        count,
+    };
+    counts.into_iter().enumerate().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_in_one_bar() {
+        for values in [vec![1.0f32, 2.0, 2.0, 5.0], vec![0.5, 0.7, 3.0], vec![4.0; 3], vec![2.5]] {
+            let bars = histogram(&values, 10);
+            assert_eq!(bars.iter().map(|bar| bar.count).sum::<usize>(), values.len(), "{bars:?}");
+        }
+        assert_eq!(histogram(&[1.0, 2.0, 2.0, 5.0], 10)[1], Bar { low: 1.5, high: 2.5, count: 2 });
+        assert!(histogram(&[], 10).is_empty());
+    }
+
+    #[test]
+    fn counts_go_together_by_powers_of_two() {
+        assert_eq!([0, 1, 3, 4, 7, 8].map(bounds), [[0, 0], [1, 1], [2, 3], [4, 7], [4, 7], [8, 15]]);
+        assert_eq!(bounds(u32::MAX), [1 << 31, u32::MAX]);
+        let spread = spread(&[3, 1, 2, 9]).unwrap();
+        assert_eq!((spread.least, spread.median, spread.most, spread.bars.len()), (1, 2, 9, 3));
+    }
+}
