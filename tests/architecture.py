@@ -2,7 +2,7 @@
 """Fails where the code turns an arrow of the architecture back. CONTRIBUTING.md has the map.
 
 1. Crates depend on each other only along kernels <- s3cmtf <- command.
-2. Modules of the library use only modules below them: problem < model < training < files, tune.
+2. Modules of the library use only modules below them: problem < model < training < files, tune; report is above discovery.
 3. `unsafe` occurs in the kernels alone.
 4. Nothing is left undone: no todo!(), no unimplemented!(), no ignored test.
 """

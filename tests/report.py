@@ -65,7 +65,8 @@ def make_tables(folder: Path) -> None:
     films = [f"The {a} {b}" for a in ("Quiet", "Last", "Golden", "Secret", "Long", "Broken", "Silent", "Lost", "Second", "First")
              for b in ("Summer", "River", "Letter", "Road", "Garden", "Winter", "Promise", "Island", "Answer", "Crossing", "Harbour", "Night")]
     films[7] = ODD
-    tastes = [[r.gauss(1.0 if g == i % len(genres) else 0.0, 0.25) for g in range(len(genres))] for i in range(len(people))]
+    # Three groups of people, of two genres each.
+    tastes = [[r.gauss(1.0 if g // 2 == i % 3 else 0.0, 0.15) for g in range(len(genres))] for i in range(len(people))]
     kinds = [r.sample(range(len(genres)), r.choice((1, 1, 2))) for _ in films]
     with open(folder / "films.csv", "w") as table:
         table.write("film,genres\n")
@@ -172,7 +173,7 @@ def check_charts(reader: Reader) -> None:
         marks: holder.querySelectorAll('svg rect, svg circle').length,
         bad: /NaN|undefined|Infinity/.test(holder.innerHTML) }))""")
     kinds = {chart["kind"] for chart in charts}
-    expected = {"values", "spread", "epochs", "seconds", "residuals", "calibration", "segment", "core", "curve", "map", "gap"}
+    expected = {"values", "spread", "over", "epochs", "seconds", "residuals", "calibration", "segment", "core", "curve", "map", "gap"}
     check(kinds == expected, f"charts {sorted(kinds ^ expected)} are missing or new")
     for chart in charts:
         check(chart["marks"] > 1, f"the chart {chart['kind']} has {chart['marks']} marks")

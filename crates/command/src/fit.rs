@@ -138,7 +138,8 @@ fn finish(
     let reported = args.report.as_deref().map_or(Ok(0), |file| {
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
-        let words: Vec<String> = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
+        let words: Vec<String> =
+            std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
         let command = format!("s3cmtf {}", words.join(" "));
         report::write(&run.model, &run.record, data, &Options { title, command }, file)
     });

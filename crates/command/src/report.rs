@@ -28,7 +28,10 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let tensor = if data.is_some() { args.model.join(DATA) } else { PathBuf::from("TENSOR") };
     let command = fit_line(&[tensor], &DataArgs::default(), &record.params);
     let size = write(&model, &record, data.as_ref(), &Options { title: name, command }, &args.out)?;
-    print::table(&[("report", args.out.display().to_string()), ("size", format!("{} kB", size.div_ceil(1000)))])?;
+    print::table(&[
+        ("report", args.out.display().to_string()),
+        ("size", format!("{} kB", size.div_ceil(1000))),
+    ])?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,6 +17,7 @@ mod import;
 mod later;
 mod memory;
 mod predict;
+mod report;
 mod resume;
 mod save;
 mod split;

@@ -2,11 +2,14 @@
 
 use serde::Serialize;
 
-use super::{cut, time_bin};
+use super::{cut, time_bin, times};
 use crate::{Model, Problem, Record};
 
 /// The bars of a histogram of values.
 const BARS: usize = 24;
+/// Fewer bars than this say too little; then there are about so many even ones.
+const FEW: usize = 5;
+const STEPS: u32 = 10;
 
 /// The data in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +49,8 @@ pub struct ModeGlance {
     pub rank: usize,
     /// How entries are spread over its ids; not without the data.
     pub spread: Option<Spread>,
+    /// How many entries there are at each time; not without the data, and only for a mode of times.
+    pub over: Option<Vec<(String, usize)>>,
 }
 
 /// How many entries ids have.
@@ -57,7 +62,7 @@ pub struct Spread {
     pub median: u32,
     /// The most.
     pub most: u32,
-    /// How many ids have 0, 1, 2 to 3, 4 to 7 entries and so on.
+    /// How many ids have so many entries.
     pub bars: Vec<Bar>,
 }
 
@@ -119,6 +124,7 @@ impl Glance {
                     rows: mode.rows(),
                     rank: factor.rank(),
                     spread: data.and_then(|data| spread(&data.counts(number))),
+                    over: data.and_then(|data| over(data, number)),
                 })
                 .collect(),
             matrices: matrices.collect(),
@@ -131,19 +137,41 @@ fn spread(counts: &[u32]) -> Option<Spread> {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
     let (least, most) = (*sorted.first()?, *sorted.last()?);
-    let mut bars: Vec<Bar> = Vec::new();
-    for count in &sorted {
-        let [low, high] = bounds(*count).map(f64::from);
-        match bars.last_mut() {
-            Some(bar) if bar.low == low => bar.count += 1,
-            _ => bars.push(Bar { low, high, count: 1 }),
-        }
-    }
-    Some(Spread { least, median: sorted[(sorted.len() - 1) / 2], most, bars })
+    let below = |bound: u32| sorted.partition_point(|&count| count < bound);
+    let bars = ranges(&sorted).into_iter().map(|[low, high]| Bar {
+        low: f64::from(low),
+        high: f64::from(high),
+        count: sorted.partition_point(|&count| count <= high) - below(low),
+    });
+    Some(Spread { least, median: sorted[(sorted.len() - 1) / 2], most, bars: bars.collect() })
 }
 
-/// The numbers that are counted together: 0, 1, 2 to 3, 4 to 7 and so on.
-pub(super) fn bounds(count: u32) -> [u32; 2] {
+/// How many entries there are at each time, if the mode is one of times.
+fn over(data: &Problem, mode: usize) -> Option<Vec<(String, usize)>> {
+    time_bin(&data.modes()[mode])?;
+    let (together, names) = times(&data.modes()[mode]);
+    let counts = data.counts(mode);
+    let sums = counts.chunks(together).map(|counts| counts.iter().map(|&count| count as usize).sum());
+    Some(names.into_iter().zip(sums).collect())
+}
+
+/// The counts that are shown together, in order: 1, 2 to 3, 4 to 7 and so on, or even steps where those would be few.
+pub(super) fn ranges(counts: &[u32]) -> Vec<[u32; 2]> {
+    let (Some(&least), Some(&most)) = (counts.iter().min(), counts.iter().max()) else { return Vec::new() };
+    let mut doubling = vec![bounds(least)];
+    while let Some([_, last]) = doubling.last()
+        && *last < most
+    {
+        doubling.push(bounds(last + 1));
+    }
+    if doubling.len() >= FEW {
+        return doubling;
+    }
+    let step = (most - least) / STEPS + 1;
+    (least..=most).step_by(step as usize).map(|low| [low, low.saturating_add(step - 1).min(most)]).collect()
+}
+
+fn bounds(count: u32) -> [u32; 2] {
     if count == 0 {
         return [0, 0];
     }
@@ -154,8 +182,8 @@ pub(super) fn bounds(count: u32) -> [u32; 2] {
 /// How numbers are spread between the smallest and the largest; a bar for each where there are few whole numbers.
 pub(super) fn histogram(values: &[f32], bars: usize) -> Vec<Bar> {
     let finite = || values.iter().map(|&value| f64::from(value)).filter(|value| value.is_finite());
-    let (low, high) =
-        finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    let (low, high) = finite()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     if low > high {
         return Vec::new();
     }
@@ -193,6 +221,13 @@ mod tests {
         assert_eq!([0, 1, 3, 4, 7, 8].map(bounds), [[0, 0], [1, 1], [2, 3], [4, 7], [4, 7], [8, 15]]);
         assert_eq!(bounds(u32::MAX), [1 << 31, u32::MAX]);
         let spread = spread(&[3, 1, 2, 9]).unwrap();
-        assert_eq!((spread.least, spread.median, spread.most, spread.bars.len()), (1, 2, 9, 3));
+        assert_eq!((spread.least, spread.median, spread.most, spread.bars.len()), (1, 2, 9, 9));
+        assert_eq!(ranges(&[1, 100])[..3], [[1, 1], [2, 3], [4, 7]]);
+        assert_eq!(ranges(&[100, 130]).first(), Some(&[100, 103]));
+        assert_eq!(ranges(&[u32::MAX, u32::MAX - 5]).last(), Some(&[u32::MAX, u32::MAX]));
+        for counts in [vec![0, 1, 900], vec![5, 5], vec![7, 80]] {
+            let spread = super::spread(&counts).unwrap();
+            assert_eq!(spread.bars.iter().map(|bar| bar.count).sum::<usize>(), counts.len(), "{spread:?}");
+        }
     }
 }

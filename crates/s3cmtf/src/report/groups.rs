@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::sampled::places;
 use super::{TOP, cut, label, time_bin};
-use crate::discovery::{Columns, Concepts, GapCurve, K, Marks, Scored, Space, clusters};
 use crate::discovery::{Cluster, Clusters};
+use crate::discovery::{Columns, Concepts, GapCurve, K, Marks, Scored, Space, clusters};
 use crate::{Error, Model, Problem};
 
 /// No more cards of a mode, points of a curve, points of a map and modes with a map than this.
@@ -17,6 +17,8 @@ const MOST_MAPS: usize = 4;
 const MOST_CLUSTERS: usize = 12;
 /// Fewer entities are read faster one by one.
 const FEWEST: usize = 8;
+/// Concepts that have a smaller part than this of what varies are noise.
+const LEAST: f64 = 0.001;
 
 /// Concepts as cards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,14 +54,14 @@ pub struct Card {
 
 impl Cards {
     pub(super) fn of(model: &Model, found: &Concepts) -> Self {
-        let rows = model.modes().iter().find(|mode| time_bin(mode).is_some()).map_or(0, |mode| mode.rows());
-        let shown = places(rows, MOST_TIMES);
         let times = model.modes().iter().find(|mode| time_bin(mode).is_some());
+        let shown = places(times.map_or(0, |mode| mode.rows()), MOST_TIMES);
         let times = times.map_or(Vec::new(), |mode| shown.iter().map(|&row| label(mode, row)).collect());
         let mut cards = Vec::new();
         for mode in model.modes() {
             let own = found.concepts.iter().filter(|concept| concept.mode == mode.name());
-            cards.extend(own.take(MOST_CARDS).map(|concept| Card {
+            let own = own.enumerate().filter(|(place, concept)| *place == 0 || concept.strength >= LEAST);
+            cards.extend(own.take(MOST_CARDS).map(|(_, concept)| Card {
                 name: concept.name.clone(),
                 mode: cut(&concept.mode),
                 strength: concept.strength,
@@ -123,7 +125,11 @@ pub(super) fn of(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec
 fn cluster(cluster: Cluster) -> Cluster {
     let marks = cluster.marks.into_iter().map(|marks| Marks {
         matrix: cut(&marks.matrix),
-        columns: marks.columns.into_iter().map(|mark| crate::discovery::Mark { name: cut(&mark.name), ..mark }).collect(),
+        columns: marks
+            .columns
+            .into_iter()
+            .map(|mark| crate::discovery::Mark { name: cut(&mark.name), ..mark })
+            .collect(),
     });
     Cluster {
         typical: cluster.typical.iter().map(shortened).collect(),

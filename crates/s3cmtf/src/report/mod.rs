@@ -31,6 +31,8 @@ use crate::{Error, Mode, Model, Problem, Record};
 const MOST_CORE: usize = 1 << 20;
 /// How many of the strongest of anything are listed.
 const TOP: usize = 6;
+/// Times beyond this many are shown together.
+const MOST_TIMES: usize = 60;
 /// No name is shown beyond so many characters.
 const LONGEST: usize = 90;
 
@@ -165,6 +167,17 @@ fn time_bin(mode: &Mode) -> Option<Bin> {
         Some(Binning::Time(bin)) => Some(bin),
         _ => None,
     }
+}
+
+/// How many rows of a mode of times are shown together, and what these are called.
+fn times(mode: &Mode) -> (usize, Vec<String>) {
+    let rows = mode.rows();
+    let together = rows.div_ceil(MOST_TIMES).max(1);
+    let name = |first: usize| match (first + together).min(rows) - 1 {
+        last if last == first => label(mode, first),
+        last => format!("{} to {}", label(mode, first), label(mode, last)),
+    };
+    (together, (0..rows).step_by(together).map(name).collect())
 }
 
 #[cfg(test)]

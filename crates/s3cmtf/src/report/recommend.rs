@@ -14,7 +14,7 @@ use crate::{Entries, Error, Model, Problem};
 /// How many are in the page, and how many items each is shown.
 const MOST_PEOPLE: usize = 300;
 const SHOWN: usize = 10;
-const KNOWN: usize = 5;
+const KNOWN: usize = 10;
 /// Items beyond this many, the ones with fewest entries, are not looked at.
 const MOST_ITEMS: usize = 100_000;
 /// How many predictions are made in all, and at once.
@@ -54,7 +54,8 @@ pub struct Person {
 }
 
 pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendations>, Error> {
-    let plain: Vec<usize> = (0..data.order()).filter(|&mode| time_bin(&data.modes()[mode]).is_none()).collect();
+    let plain: Vec<usize> =
+        (0..data.order()).filter(|&mode| time_bin(&data.modes()[mode]).is_none()).collect();
     let [people, things, ..] = plain[..] else {
         return Ok(Section::Absent("There are no two modes other than times.".into()));
     };
@@ -110,7 +111,8 @@ pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendation
 fn others(model: &Model, plain: &[usize]) -> (Vec<u32>, String) {
     let mut cell = vec![UNKNOWN; model.modes().len()];
     let mut words = Vec::new();
-    for (number, mode) in model.modes().iter().enumerate().filter(|(number, _)| !plain[..2].contains(number)) {
+    for (number, mode) in model.modes().iter().enumerate().filter(|(number, _)| !plain[..2].contains(number))
+    {
         // An hour of the day comes again: none of them is the latest.
         let goes_on = time_bin(mode).is_some_and(|bin| !matches!(bin, Bin::HourOfDay | Bin::DayOfWeek));
         if goes_on && mode.rows() > 0 {

@@ -18,6 +18,7 @@ pub fn render(report: &Report) -> Result<String, Error> {
     let broken = |error: &dyn std::fmt::Display| Error::Problem(format!("the report's template: {error}"));
     let mut environment = Environment::new();
     environment.add_filter("short", |number: f64| short(number));
+    environment.add_filter("plain", |number: f64| plain(number));
     environment.add_filter("grouped", |number: f64| grouped(number));
     environment.add_filter("percent", |share: f64| format!("{:.1} %", 100.0 * share));
     environment.add_filter("width", |score: f64, most: f64| {
@@ -63,6 +64,15 @@ fn short(number: f64) -> String {
     text.replace('-', "−")
 }
 
+/// A number as short as it can be.
+fn plain(number: f64) -> String {
+    let text = short(number);
+    if !text.contains('.') || text.contains('e') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A whole number whose thousands stand apart.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
@@ -91,7 +101,11 @@ mod tests {
     #[test]
     fn numbers_are_short_and_thousands_stand_apart() {
         assert_eq!([0.353_44, 12.3456, -1234.5, 0.0].map(short), ["0.3534", "12.35", "−1234", "0"]);
+        assert_eq!([5.5, 5.0, 100.0, 0.1234].map(plain), ["5.5", "5", "100", "0.1234"]);
         assert_eq!(short(1e-7), "1.000e−7");
-        assert_eq!([7.0, 1234.0, 48_000.0, 1_234_567.0].map(grouped), ["7", "1234", "48\u{202f}000", "1\u{202f}234\u{202f}567"]);
+        assert_eq!(
+            [7.0, 1234.0, 48_000.0, 1_234_567.0].map(grouped),
+            ["7", "1234", "48\u{202f}000", "1\u{202f}234\u{202f}567"]
+        );
     }
 }

@@ -146,7 +146,7 @@
       );
     }
     if (options.xTicks !== false) {
-      const along = ticks(...options.x, (frame.right - frame.left) / 75);
+      const along = ticks(...options.x, (frame.right - frame.left) / 62);
       for (const at of along.list) {
         if (options.whole && at % 1 !== 0) continue;
         picture.append(svg("text", { x: x(at), y: frame.bottom + 16, "text-anchor": "middle" }, tick(at, along.step)));
@@ -209,8 +209,8 @@
     });
   };
 
-  const histogram = (holder, bars, name, words) => {
-    plot(holder, 200, (chart) => {
+  const histogram = (holder, bars, name, words, tall = 210) => {
+    plot(holder, tall, (chart) => {
       const { x, y, frame } = axes(chart, {
         x: [bars[0].low, bars[bars.length - 1].high], y: [0, Math.max(1, ...bars.map((bar) => bar.count)) * 1.05], xName: name,
       });
@@ -268,7 +268,7 @@
       }
       return { along: true };
     });
-    holder.append(html("p", { class: "scale" }, "Points are means, the band holds 8 in 10 of what was observed; on the dashed line both are the same."));
+    holder.append(html("p", { class: "scale" }, "Points are means, the band holds 8 in 10; on the dashed line both are the same."));
   };
 
   const core = (holder, { modes, values }) => {
@@ -313,6 +313,11 @@
           const [x, y] = [left + column * cell, 44 + row * tall];
           const node = svg("rect", { class: "cell", x, y, width: cell, height: tall, rx: 2, style: `fill: color-mix(in oklab, var(${colour}) ${share}%, var(--raised))` });
           chart.picture.append(node);
+          if (cell >= 42 && tall >= 18) {
+            const strong = share > 60 ? " strong" : "";
+            const text = Math.abs(number) < 0.005 ? "0" : minus(number.toFixed(Math.abs(number) >= 9.995 ? 1 : 2));
+            chart.picture.append(svg("text", { class: `cell-text${strong}`, x: x + cell / 2, y: y + tall / 2 + 4, "text-anchor": "middle" }, text));
+          }
           const slice = modes.slice(2).map((mode, number) => words(mode.places[at[number + 2]]));
           chart.mark(node, x + cell / 2, y + tall / 2, [short(number), words(part), words(other), ...slice]);
         });
@@ -347,7 +352,7 @@
 
   const map = (holder, group) => {
     let only = -1;
-    const draw = () => plot(holder, (width) => Math.min(460, Math.max(300, width * 0.72)), (chart) => {
+    const draw = () => plot(holder, (width) => Math.min(400, Math.max(290, width * 0.72)), (chart) => {
       const { points } = group;
       const pad = 14;
       const [xs, ys] = [0, 1].map((axis) => extent(points.map((point) => point[axis])));
@@ -387,7 +392,7 @@
   };
 
   const gap = (holder, { gaps, k }) => {
-    plot(holder, 250, (chart) => {
+    plot(holder, (width) => (width > 360 ? 436 : 260), (chart) => {
       const [low, high] = extent(gaps.flatMap((gap) => [gap.gap - gap.error, gap.gap + gap.error]));
       const pad = (high - low) * 0.08;
       const { x, y, frame } = axes(chart, { x: [0.5, gaps.length + 0.5], y: [low - pad, high + pad], xName: "clusters", whole: true });
@@ -422,9 +427,15 @@
     },
     epochs: (holder) => course(holder, "epoch", "epoch"),
     seconds: (holder) => course(holder, "seconds", "seconds"),
-    residuals: (holder) => histogram(holder, report.residuals.shown.histogram, "observed − predicted", (bar) => [
+    residuals: (holder) => histogram(holder, report.residuals.shown.histogram, `observed − predicted ${report.value}`, (bar) => [
       `${short(bar.low)} to ${short(bar.high)}`, `${grouped(bar.count)} entries`,
-    ]),
+    ], 300),
+    over: (holder, index) => {
+      const mode = report.glance.modes[index];
+      columns(holder, mode.over.map(([name, count]) => ({ name, value: count, lines: [name, `${grouped(count)} entries`] })), {
+        class: "other", xName: mode.name,
+      });
+    },
     calibration: (holder) => calibration(holder, report.residuals.shown.levels),
     segment: (holder, index) => {
       const segment = report.residuals.shown.segments[index];

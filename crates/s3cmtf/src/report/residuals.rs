@@ -2,18 +2,17 @@
 
 use serde::Serialize;
 
-use super::glance::{Bar, bounds};
+use super::glance::{Bar, ranges};
 use super::sampled::places;
-use super::{cut, label, time_bin};
+use super::{cut, time_bin, times};
 use crate::problem::UNKNOWN;
 use crate::{Entries, Error, Mode, Model, Problem};
 
 /// No more entries than this are predicted.
 const MOST: usize = 200_000;
-/// The bars of the histogram, those of the calibration, and those of times.
+/// The bars of the histogram, and the points of the calibration.
 const BARS: usize = 41;
 const LEVELS: usize = 20;
-const TIMES: usize = 60;
 
 /// How predictions err.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -153,22 +152,19 @@ fn levels(predicted: &[f64], observed: &[f64]) -> Vec<Level> {
 /// The errors by time, or by how many entries an entity has.
 fn segment(data: &Problem, entries: &Entries, mode: usize, errors: &[f64]) -> Option<Segment> {
     let known = &data.modes()[mode];
-    let times = time_bin(known).is_some();
-    let rows = known.rows();
-    let (part_of, names): (Vec<usize>, Vec<String>) = if times {
-        let together = rows.div_ceil(TIMES).max(1);
-        let name = |first: usize| match (first + together).min(rows) - 1 {
-            last if last == first => label(known, first),
-            last => format!("{} to {}", label(known, first), label(known, last)),
-        };
-        ((0..rows).map(|row| row / together).collect(), (0..rows).step_by(together).map(name).collect())
+    let is_time = time_bin(known).is_some();
+    let (part_of, names): (Vec<usize>, Vec<String>) = if is_time {
+        let (together, names) = times(known);
+        ((0..known.rows()).map(|row| row / together).collect(), names)
     } else {
-        let parts = data.counts(mode).into_iter().map(|count| (u32::BITS - count.leading_zeros()) as usize);
-        let name = |part: u32| match bounds(part.checked_sub(1).map_or(0, |power| 1 << power)) {
-            [low, high] if low == high => low.to_string(),
-            [low, high] => format!("{low} to {high}"),
+        let counts = data.counts(mode);
+        let ranges = ranges(&counts);
+        let part = |count: &u32| ranges.partition_point(|[_, high]| high < count);
+        let name = |[low, high]: &[u32; 2]| match low == high {
+            true => low.to_string(),
+            false => format!("{low} to {high}"),
         };
-        (parts.collect(), (0..=u32::BITS).map(name).collect())
+        (counts.iter().map(part).collect(), ranges.iter().map(name).collect())
     };
     let mut sums = vec![(0usize, 0.0f64); names.len()];
     for (&row, error) in entries.indices(mode).iter().zip(errors) {
@@ -177,12 +173,16 @@ fn segment(data: &Problem, entries: &Entries, mode: usize, errors: &[f64]) -> Op
     }
     let parts = names.into_iter().zip(sums).filter(|(_, (count, _))| *count > 0);
     let parts: Vec<SegmentPart> = parts
-        .map(|(name, (entries, squares))| SegmentPart { name, entries, rmse: (squares / entries as f64).sqrt() })
+        .map(|(name, (entries, squares))| SegmentPart {
+            name,
+            entries,
+            rmse: (squares / entries as f64).sqrt(),
+        })
         .collect();
-    let by = match times {
+    let by = match is_time {
         true => cut(known.name()),
         false => format!("how many entries the {} has", cut(known.name())),
     };
     // One part says nothing that the RMSE of all does not say.
-    (parts.len() > 1).then_some(Segment { by, times, parts })
+    (parts.len() > 1).then_some(Segment { by, times: is_time, parts })
 }
