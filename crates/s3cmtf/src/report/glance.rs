@@ -7,6 +7,8 @@ use crate::{Model, Problem, Record};
 
 /// The bars of a histogram of values.
 const BARS: usize = 24;
+/// Numbers beyond so many different ones do not come in steps.
+const DISTINCT: usize = 200;
 /// Fewer bars than this say too little; then there are about so many even ones.
 const FEW: usize = 5;
 const STEPS: u32 = 10;
@@ -179,7 +181,8 @@ fn bounds(count: u32) -> [u32; 2] {
     [low, low - 1 + low]
 }
 
-/// How numbers are spread between the smallest and the largest; a bar for each where there are few whole numbers.
+/// How numbers are spread between the smallest and the largest. Where they come in steps, such as whole or half stars, bars
+/// are whole steps wide: others would be high and low by turns.
 pub(super) fn histogram(values: &[f32], bars: usize) -> Vec<Bar> {
     let finite = || values.iter().map(|&value| f64::from(value)).filter(|value| value.is_finite());
     let (low, high) = finite()
@@ -187,10 +190,13 @@ pub(super) fn histogram(values: &[f32], bars: usize) -> Vec<Bar> {
     if low > high {
         return Vec::new();
     }
-    let whole = finite().all(|value| value.fract() == 0.0) && high - low < bars as f64;
-    let (low, width, bars) = match whole {
-        true => (low - 0.5, 1.0, (high - low) as usize + 1),
-        false => (low, ((high - low) / bars as f64).max(f64::MIN_POSITIVE), bars),
+    let (low, width, bars) = match step(values) {
+        Some(step) => {
+            let steps = ((high - low) / step).round() as usize + 1;
+            let together = steps.div_ceil(bars).max(1);
+            (low - 0.5 * step, together as f64 * step, steps.div_ceil(together))
+        }
+        None => (low, ((high - low) / bars as f64).max(f64::MIN_POSITIVE), bars),
     };
     let mut counts = vec![0usize; bars];
     finite().for_each(|value| counts[(((value - low) / width) as usize).min(bars - 1)] += 1);
@@ -200,6 +206,27 @@ pub(super) fn histogram(values: &[f32], bars: usize) -> Vec<Bar> {
         count,
     };
     counts.into_iter().enumerate().map(bar).collect()
+}
+
+/// The smallest step between numbers, if they are few.
+fn step(values: &[f32]) -> Option<f64> {
+    let mut distinct: Vec<f32> = Vec::new();
+    for value in values.iter().copied().filter(|value| value.is_finite()) {
+        if let Err(place) = distinct.binary_search_by(|other| other.total_cmp(&value)) {
+            distinct.insert(place, value);
+            if distinct.len() > DISTINCT {
+                return None;
+            }
+        }
+    }
+    let gaps = distinct.windows(2).map(|pair| f64::from(pair[1]) - f64::from(pair[0]));
+    let step = gaps.fold(f64::INFINITY, f64::min);
+    let wide = f64::from(*distinct.last()?) - f64::from(*distinct.first()?);
+    // Few numbers far apart are no steps.
+    match distinct.len() {
+        1 => Some(1.0),
+        _ => Some(step).filter(|&step| step > 0.0 && wide / step < 10.0 * DISTINCT as f64),
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +241,12 @@ mod tests {
         }
         assert_eq!(histogram(&[1.0, 2.0, 2.0, 5.0], 10)[1], Bar { low: 1.5, high: 2.5, count: 2 });
         assert!(histogram(&[], 10).is_empty());
+        // Tenths from 0.5 to 5.5, each once: no bar but the last has fewer.
+        let tenths: Vec<f32> = (5..=55).map(|tenth| tenth as f32 / 10.0).collect();
+        let bars = histogram(&tenths, 24);
+        assert!(bars.iter().rev().skip(1).all(|bar| bar.count == 3), "{bars:?}");
+        let far = histogram(&[0.0, 1e-30, 1e30], 10);
+        assert_eq!(far.iter().map(|bar| bar.count).sum::<usize>(), 3);
     }
 
     #[test]

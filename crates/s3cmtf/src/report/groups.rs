@@ -18,7 +18,7 @@ const MOST_CLUSTERS: usize = 12;
 /// Fewer entities are read faster one by one.
 const FEWEST: usize = 8;
 /// Concepts that have a smaller part than this of what varies are noise.
-const LEAST: f64 = 0.001;
+const LEAST: f64 = 0.005;
 
 /// Concepts as cards.
 #[derive(Clone, Debug, PartialEq, Serialize)]

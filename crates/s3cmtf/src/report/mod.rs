@@ -116,8 +116,16 @@ impl Report {
             let found = concepts(model, TOP);
             let groups = groups::of(model, data, record.params.seed)?;
             (
-                Section::Shown(CoreMap::of(model, &found)),
-                Section::Shown(Cards::of(model, &found)),
+                if found.core.is_empty() {
+                    no_concepts()
+                } else {
+                    Section::Shown(CoreMap::of(model, &found))
+                },
+                if found.concepts.is_empty() {
+                    no_concepts()
+                } else {
+                    Section::Shown(Cards::of(model, &found))
+                },
                 if groups.is_empty() {
                     Section::Absent("No mode has enough entities to fall into clusters.".into())
                 } else {
@@ -142,6 +150,10 @@ impl Report {
             settings: Settings::of(record, options),
         })
     }
+}
+
+fn no_concepts<T>() -> Section<T> {
+    Section::Absent("The model treats all entities alike: there are no concepts in it.".into())
 }
 
 fn no_data<T>(what: &str) -> Section<T> {

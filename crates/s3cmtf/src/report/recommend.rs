@@ -61,6 +61,9 @@ pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendation
     };
     let [counts, popular] = [people, things].map(|mode| data.counts(mode));
     let items = most(&popular, MOST_ITEMS);
+    if items.is_empty() || counts.is_empty() {
+        return Ok(Section::Absent("There is nothing to recommend.".into()));
+    }
     let room = (MOST_CELLS / items.len().max(1)).clamp(10, MOST_PEOPLE);
     let chosen = most(&counts, room);
 

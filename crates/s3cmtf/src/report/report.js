@@ -145,7 +145,11 @@
         svg("text", { x: frame.left - 7, y: y(at) + 4, "text-anchor": "end" }, tick(at, across.step)),
       );
     }
-    if (options.xTicks !== false) {
+    if (options.xList) {
+      for (const at of options.xList) {
+        picture.append(svg("text", { x: x(at), y: frame.bottom + 16, "text-anchor": "middle" }, String(at)));
+      }
+    } else if (options.xTicks !== false) {
       const along = ticks(...options.x, (frame.right - frame.left) / 62);
       for (const at of along.list) {
         if (options.whole && at % 1 !== 0) continue;
@@ -163,7 +167,9 @@
   // The kinds of charts
 
   const course = (holder, by, xName) => {
-    const { steps, kept } = report.course;
+    const { kept } = report.course;
+    // A run that diverged has epochs without a number.
+    const steps = report.course.steps.filter((step) => Number.isFinite(step.train) || Number.isFinite(step.test));
     const series = [["train", (step) => step.train], ["test", (step) => step.test]]
       .filter(([, of]) => steps.some((step) => of(step) !== null && of(step) !== undefined));
     plot(holder, 260, (chart) => {
@@ -395,7 +401,7 @@
     plot(holder, (width) => (width > 360 ? 436 : 260), (chart) => {
       const [low, high] = extent(gaps.flatMap((gap) => [gap.gap - gap.error, gap.gap + gap.error]));
       const pad = (high - low) * 0.08;
-      const { x, y, frame } = axes(chart, { x: [0.5, gaps.length + 0.5], y: [low - pad, high + pad], xName: "clusters", whole: true });
+      const { x, y, frame } = axes(chart, { x: [0.5, gaps.length + 0.5], y: [low - pad, high + pad], xName: "clusters", xList: gaps.map((gap) => gap.k) });
       chart.picture.append(svg("path", { class: "line train", d: path(gaps.map((gap) => [x(gap.k), y(gap.gap)])) }));
       for (const gap of gaps) {
         const at = x(gap.k);
@@ -452,7 +458,15 @@
     map: (holder, index) => map(holder, report.groups.shown[index]),
     gap: (holder, index) => gap(holder, report.groups.shown[index].gap),
   };
-  for (const holder of document.querySelectorAll("[data-chart]")) kinds[holder.dataset.chart](holder, holder.dataset.index);
+  for (const holder of document.querySelectorAll("[data-chart]")) {
+    // One chart that fails must not take the rest of the page with it.
+    try {
+      kinds[holder.dataset.chart](holder, holder.dataset.index);
+    } catch (error) {
+      console.error(error);
+      holder.textContent = "This chart cannot be drawn.";
+    }
+  }
 
   // Recommendations
 

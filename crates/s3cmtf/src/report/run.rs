@@ -97,7 +97,7 @@ impl Settings {
         ];
         if !rates.is_empty() {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            facts.push(("entries per second".into(), format!("{mean:.3e}")));
+            facts.push(("entries per second".into(), format!("{mean:.0}")));
         }
         if record.halvings > 0 {
             facts.push(("rate halved".into(), record.halvings.to_string()));
