@@ -117,7 +117,7 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
 fn bare(rank: usize, order: usize) -> (Model, Record) {
     let entries = Entries::new(vec![vec![0, 1, 2]; order], vec![1.0, 2.0, 3.0]).unwrap();
     let problem = Problem::builder(entries).build().unwrap();
-    let params = Params { ranks: vec![1], epochs: 1, ..Params::default() };
+    let params = Params { ranks: vec![2], epochs: 1, ..Params::default() };
     let Run { model, mut record } = Training::new(problem, params).run(|_| ()).unwrap();
     record.history.clear();
     let factor = |_| Factor::new(rank, (0..3 * rank).map(|place| (place % 7) as f32 - 3.0).collect());
