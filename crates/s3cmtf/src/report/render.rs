@@ -17,6 +17,7 @@ const SCRIPT: &str = include_str!("report.js");
 pub fn render(report: &Report) -> Result<String, Error> {
     let broken = |error: &dyn std::fmt::Display| Error::Problem(format!("the report's template: {error}"));
     let mut environment = Environment::new();
+    environment.set_keep_trailing_newline(true);
     environment.add_filter("short", |number: f64| short(number));
     environment.add_filter("plain", |number: f64| plain(number));
     environment.add_filter("grouped", |number: f64| grouped(number));
