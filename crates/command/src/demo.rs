@@ -2,17 +2,22 @@
 
 use std::process::ExitCode;
 
+use s3cmtf::discovery::{self, Best, K, Reason, Reasons, Recommender, agreement};
 use s3cmtf::files::KeptData;
-use s3cmtf::world::{self, World, WorldParams};
+use s3cmtf::report::Options;
+use s3cmtf::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
 
 use crate::args::DemoArgs;
 use crate::print::{self, short};
 use crate::progress::Progress;
-use crate::{interrupt, summary};
+use crate::{interrupt, report, summary};
 
-/// How many predictions are shown beside the truth.
-const EXAMPLES: usize = 3;
+/// The modes of the world.
+const USER: usize = 0;
+const BUSINESS: usize = 1;
+/// How many businesses are recommended.
+const RECOMMENDED: usize = 3;
 
 /// Runs the verb.
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
@@ -21,6 +26,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let coupled = world.problem()?;
     let plain = without_matrices(&world, &coupled)?;
     let kept = KeptData::of(&coupled, &args.out)?;
+    let data = coupled.clone();
     let flag = interrupt::flag()?;
     let mut runs = Vec::new();
     for problem in [plain, coupled] {
@@ -42,10 +48,18 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let [plain, coupled] = &runs[..] else { anyhow::bail!("two runs were made") };
     files::save_with(coupled, Some(&kept), &args.out)?;
     print_errors(&world, plain, coupled)?;
-    print_examples(&world, &coupled.model)?;
+    print_groups(&world, plain, coupled, args.seed)?;
+    print_recommendations(&coupled.model, &data)?;
+    let page = args.out.join("report.html");
+    let options = Options { title: "A made-up world".into(), command: "s3cmtf demo".into() };
+    report::write(&coupled.model, &coupled.record, Some(&data), &options, &page)?;
     print::out(|out| {
-        let folder = args.out.display();
-        writeln!(out, "\nThe coupled model is in {folder}. Next: s3cmtf fit --help")
+        writeln!(
+            out,
+            "the report to read is {}; the model is beside it: s3cmtf concepts {}",
+            page.display(),
+            args.out.display()
+        )
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -77,27 +91,44 @@ fn rmse(errors: impl ExactSizeIterator<Item = f64>) -> f64 {
     (errors.map(|error| error * error).sum::<f64>() / count).sqrt()
 }
 
-/// Shows a few predictions, from all over the test set, beside the truth.
-fn print_examples(world: &World, model: &Model) -> anyhow::Result<()> {
-    let predicted = model.predict(&world.test, true)?;
-    let step = (world.test.len() / EXAMPLES).max(1);
+/// Says how well the planted groups of businesses are found by as many clusters.
+fn print_groups(world: &World, plain: &Run, coupled: &Run, seed: u64) -> anyhow::Result<()> {
+    let found = |run: &Run| -> anyhow::Result<f64> {
+        let mode = &run.model.modes()[BUSINESS];
+        let planted: Vec<u32> =
+            (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
+        let clusters = discovery::clusters(&run.model, None, BUSINESS, K::Given(THEMES.len()), 0, seed)?;
+        Ok(agreement(&planted, &clusters.of_row))
+    };
+    let (plain, coupled) = (found(plain)?, found(coupled)?);
     print::out(|out| {
-        writeln!(out, "\nThree of them, as predicted and as they are in truth:")?;
-        for place in (step / 2..world.test.len()).step_by(step).take(EXAMPLES) {
-            let name = |mode: usize, names: &[String]| {
-                let id = world.test.indices(mode)[place] as usize;
-                names.get(id).cloned().unwrap_or_else(|| (id + 1).to_string())
-            };
-            let truth = world.test_truth.get(place).copied().unwrap_or(f32::NAN);
-            writeln!(
-                out,
-                "  {} on {} in {}: predicted {:.1}, truth {truth:.1}",
-                name(0, &world.user_names),
-                name(1, &world.business_names),
-                name(2, &world.month_names),
-                predicted[place]
-            )?;
-        }
-        Ok(())
+        writeln!(
+            out,
+            "groups of businesses found again, of 1: {coupled:.2} with the matrices, {plain:.2} without"
+        )
     })
+}
+
+/// Recommends a few businesses to the user with most ratings.
+fn print_recommendations(model: &Model, data: &Problem) -> anyhow::Result<()> {
+    let counts = data.counts(USER).into_iter().zip(0u32..);
+    let Some((_, user)) = counts.max_by_key(|&(count, row)| (count, std::cmp::Reverse(row))) else {
+        return Ok(());
+    };
+    let recommender = Recommender::new(model, USER, BUSINESS, &[])?.without_seen(data)?;
+    let best = recommender.best(&[user], RECOMMENDED);
+    let reasons = Reasons::new(&recommender, 3)?;
+    let why = reasons.of(&[user], &best);
+    let name = |mode: usize, row: u32| {
+        let mode = &model.modes()[mode];
+        mode.label(mode.id(row as usize)).into_owned()
+    };
+    let one = |(best, reason): (&Best, &Option<Reason>)| {
+        let reason = reason
+            .as_ref()
+            .map_or(String::new(), |reason| format!(" (because of {})", reasons.words(reason)));
+        format!("{}{reason}", name(BUSINESS, best.row))
+    };
+    let list: Vec<String> = best.iter().flatten().zip(why.iter().flatten()).map(one).collect();
+    print::out(|out| writeln!(out, "for {}: {}", name(USER, user), list.join(", ")))
 }

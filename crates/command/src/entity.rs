@@ -1,9 +1,7 @@
 //! Which entity is meant by what was typed: `user=Tyler`.
 
-use std::path::Path;
-
+use s3cmtf::Model;
 use s3cmtf::table::did_you_mean;
-use s3cmtf::{Model, Problem, files};
 
 use crate::failure::usage;
 use crate::modes;
@@ -42,10 +40,4 @@ pub(crate) fn one(model: &Model, text: &str, flag: &str) -> anyhow::Result<(usiz
 pub(crate) fn mode(model: &Model, wanted: &str, flag: &str) -> anyhow::Result<usize> {
     let names: Vec<&str> = model.modes().iter().map(|mode| mode.name()).collect();
     modes::find(wanted, &names, flag)
-}
-
-/// The data that a model was trained on, if they are in its folder.
-pub(crate) fn data(folder: &Path) -> anyhow::Result<Option<Problem>> {
-    let path = folder.join("data.s3cmtf");
-    if path.is_file() { Ok(Some(files::load_problem(&path)?)) } else { Ok(None) }
 }

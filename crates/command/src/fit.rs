@@ -1,15 +1,17 @@
 //! `s3cmtf fit`: from files to a saved model.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::files::KeptData;
+use s3cmtf::report::Options;
 use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
-use crate::args::FitArgs;
+use crate::args::{FitArgs, quoted};
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::Progress;
-use crate::{interrupt, modes, print, problem, summary, unknown};
+use crate::{interrupt, modes, print, problem, report, summary, unknown};
 
 /// The share of the latest entries that are held out unless told otherwise.
 const LAST: f64 = 0.1;
@@ -26,6 +28,9 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     // Hours of training should not end in a folder that is refused.
     if let Some(folder) = &args.out {
         files::check_out(folder)?;
+    }
+    if let Some(file) = &args.report {
+        files::check_file(file)?;
     }
     let init = args.init.as_deref().map(files::load).transpose()?;
     let resume = args.resume.as_deref().map(files::load_checkpoint).transpose()?;
@@ -73,6 +78,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
             .ok(),
         _ => None,
     };
+    // Training takes the data; a report needs them once more.
+    let whole = match &data {
+        Data::Whole(problem) if args.report.is_some() => Some(problem.clone()),
+        _ => None,
+    };
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);
     let mut training = data.training(params).interrupt(interrupt::flag()?);
     if let Some(test) = test {
@@ -100,7 +110,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
-    finish(args, &run?, kept.as_ref(), followed)
+    finish(args, &run?, kept.as_ref(), whole.as_ref(), followed)
 }
 
 /// Which entries are held out, if any are.
@@ -120,6 +130,7 @@ fn finish(
     args: &FitArgs,
     run: &Run,
     kept: Option<&KeptData>,
+    data: Option<&Problem>,
     followed: anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save_with(run, kept, folder));
@@ -136,8 +147,17 @@ fn finish(
             "steps were too long: what they spoiled was taken back, and the rate halved {times}"
         ));
     }
+    let reported = args.report.as_deref().map_or(Ok(0), |file| {
+        let name = args.out.as_deref().and_then(Path::file_name);
+        let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
+        let words: Vec<String> =
+            std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
+        let command = format!("s3cmtf {}", words.join(" "));
+        report::write(&run.model, &run.record, data, &Options { title, command }, file)
+    });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
     saved?;
+    reported?;
     followed.and(told)?;
     Ok(match end.stop {
         Stop::Interrupted => ExitCode::from(interrupt::EXIT),

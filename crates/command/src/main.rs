@@ -29,6 +29,7 @@ mod print;
 mod problem;
 mod progress;
 mod recommend;
+mod report;
 mod saved;
 mod show;
 mod similar;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Verb::FoldIn(args) => later::fold_in(&args),
         Verb::Update(args) => later::update(&args),
         Verb::Export(args) => export::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Completions(args) => pages::completions(&args),
         Verb::Man(args) => pages::man(&args),
         Verb::Import(args) => import::run(&args),

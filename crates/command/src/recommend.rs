@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::RecommendArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, show};
+use crate::{entity, saved, show};
 
 /// Entities of a mode that are dealt with at once: their rows make a part of the table.
 const TOGETHER: usize = 1 << 14;
@@ -113,7 +113,7 @@ fn recommender<'a>(
     if args.include_seen && args.having.is_empty() {
         return Ok(recommender);
     }
-    let data = entity::data(&args.model)?;
+    let data = saved::data(&args.model, model)?;
     let folder = args.model.display();
     if !args.include_seen {
         let Some(data) = &data else {

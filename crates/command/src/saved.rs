@@ -15,14 +15,7 @@ pub(crate) struct Saved {
 impl Saved {
     pub(crate) fn load(folder: &Path) -> anyhow::Result<Self> {
         let (model, _) = files::load(folder)?;
-        let mut data = files::load_data(folder)?;
-        if data.as_ref().is_some_and(|data| data.modes() != model.modes()) {
-            print::note(format_args!(
-                "{}: its data are those of another model, and are left alone",
-                folder.display()
-            ));
-            data = None;
-        }
+        let data = data(folder, &model)?;
         Ok(Saved { model, data })
     }
 
@@ -31,4 +24,17 @@ impl Saved {
         let names: Vec<&str> = self.model.modes().iter().map(|mode| mode.name()).collect();
         modes::find(wanted, &names, &format!("--mode {wanted}"))
     }
+}
+
+/// The data that a model was trained on, if they are in its folder and are its own.
+pub(crate) fn data(folder: &Path, model: &Model) -> anyhow::Result<Option<Problem>> {
+    let data = files::load_data(folder)?;
+    if data.as_ref().is_some_and(|data| data.modes() != model.modes()) {
+        print::note(format_args!(
+            "{}: its data are those of another model, and are left alone",
+            folder.display()
+        ));
+        return Ok(None);
+    }
+    Ok(data)
 }

@@ -11,6 +11,7 @@ mod model;
 mod params;
 pub mod prepare;
 mod problem;
+pub mod report;
 pub mod synthetic;
 pub mod table;
 mod training;

@@ -58,6 +58,9 @@ pub(crate) struct FitArgs {
     /// Go on from the checkpoint in this folder, with its settings; the data are to be given again
     #[arg(long, value_name = "DIR", conflicts_with = "init", help_heading = "Data")]
     pub(crate) resume: Option<PathBuf>,
+    /// Write what the model says as one page to open in a browser, see `s3cmtf report`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
     /// Print one JSON object per epoch and one at the end, and nothing else, on stdout
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

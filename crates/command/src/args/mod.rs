@@ -33,7 +33,7 @@ pub(crate) use flags::{fit_line, quoted};
 pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use later::LaterArgs;
-pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs};
+pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs, ReportArgs};
 pub(crate) use settings::SettingArgs;
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;
@@ -58,6 +58,7 @@ Examples:
   s3cmtf tune ratings.csv --budget 300
   s3cmtf predict model cells.csv --std
   s3cmtf recommend model --for user=Tyler --mode movie
+  s3cmtf report model -o report.html
 
 Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
 value (.tns). They may be packed with gzip or zstd; - is standard input.";
@@ -95,6 +96,8 @@ pub(crate) enum Verb {
     Update(LaterArgs),
     /// Write a model's factors and core for other programs to read
     Export(ExportArgs),
+    /// Write what a model says, and how it came about, as one page to open in a browser
+    Report(ReportArgs),
     /// Print a script that completes the command's words in a shell
     Completions(CompletionArgs),
     /// Print the manual, or write a page per verb

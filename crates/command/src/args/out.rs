@@ -1,4 +1,4 @@
-//! The flags of verbs that only write: `export`, `completions`, `man`.
+//! The flags of verbs that only write: `export`, `report`, `completions`, `man`.
 
 use std::path::PathBuf;
 
@@ -16,6 +16,16 @@ pub(crate) struct ExportArgs {
     pub(crate) to: OutFormat,
     /// The folder to write the files into; it is made where there is none
     #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// What `report` was given.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The folder of a model that `fit --out` saved
+    pub(crate) model: PathBuf,
+    /// The page to write, whole or not at all
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 

@@ -8,7 +8,7 @@ use s3cmtf::{Entries, Model};
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, show};
+use crate::{entity, saved, show};
 
 /// Of more than this many, a random choice is measured.
 const MOST: usize = 10_000;
@@ -46,7 +46,7 @@ pub(super) fn measure(
     if by == items {
         return Err(usage("--rank-by and --items should be two modes"));
     }
-    let data = entity::data(folder)?;
+    let data = saved::data(folder, model)?;
     if data.is_none() {
         let what = if ranked { "what it has seen is recommended too" } else { "only times are told apart" };
         print::note(format_args!("{}: the data of training are not there, so that {what}", folder.display()));

@@ -18,6 +18,7 @@ mod later;
 mod memory;
 mod predict;
 mod recommend;
+mod report;
 mod resume;
 mod save;
 mod similar;

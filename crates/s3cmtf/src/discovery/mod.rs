@@ -22,7 +22,7 @@ mod space;
 
 pub use best::Best;
 pub use clusters::{Cluster, Clusters, K, clusters};
-pub use concepts::{Concept, Concepts, Interaction, concepts};
+pub use concepts::{Columns, Concept, Concepts, Interaction, concepts};
 pub use gap::{Gap, GapCurve};
 pub use kmeans::agreement;
 pub use marks::{Mark, Marks};

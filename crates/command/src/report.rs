@@ -1,0 +1,49 @@
+//! `s3cmtf report`: a model and how it came about, as one page to read.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use s3cmtf::report::{Options, Report, render};
+use s3cmtf::{Model, Problem, Record, files};
+
+use crate::args::{DataArgs, ReportArgs, fit_line};
+use crate::{print, saved};
+
+/// The data that a model was trained on, in its folder.
+const DATA: &str = "data.s3cmtf";
+
+/// Runs the verb.
+pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    files::check_file(&args.out)?;
+    let (model, record) = files::load(&args.model)?;
+    let data = saved::data(&args.model, &model)?;
+    if data.is_none() {
+        print::note(format_args!(
+            "{}: no {DATA} in it; what is about single entries is left out",
+            args.model.display()
+        ));
+    }
+    let name = args.model.file_name().map_or("model".into(), |name| name.to_string_lossy().into_owned());
+    // With the data beside the model there is a line that does the same run again.
+    let tensor = if data.is_some() { args.model.join(DATA) } else { PathBuf::from("TENSOR") };
+    let command = fit_line(&[tensor], &DataArgs::default(), &record.params);
+    let size = write(&model, &record, data.as_ref(), &Options { title: name, command }, &args.out)?;
+    print::table(&[
+        ("report", args.out.display().to_string()),
+        ("size", format!("{} kB", size.div_ceil(1000))),
+    ])?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a report, whole or not at all, and says how many bytes it has.
+pub(crate) fn write(
+    model: &Model,
+    record: &Record,
+    data: Option<&Problem>,
+    options: &Options,
+    path: &Path,
+) -> anyhow::Result<usize> {
+    let page = render(&Report::of(model, record, data, options)?)?;
+    files::write_atomically(path, |file| file.write_all(page.as_bytes()))?;
+    Ok(page.len())
+}

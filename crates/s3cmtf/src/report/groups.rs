@@ -1,0 +1,147 @@
+//! Cards of concepts, and clusters on maps.
+
+use serde::Serialize;
+
+use super::sampled::places;
+use super::{TOP, cut, label, time_bin};
+use crate::discovery::{Cluster, Clusters};
+use crate::discovery::{Columns, Concepts, GapCurve, K, Marks, Scored, Space, clusters};
+use crate::{Error, Model, Problem};
+
+/// No more cards of a mode, points of a curve, points of a map and modes with a map than this.
+const MOST_CARDS: usize = 12;
+const MOST_TIMES: usize = 120;
+const MOST_POINTS: usize = 2000;
+const MOST_MAPS: usize = 4;
+/// Up to so many clusters are looked for.
+const MOST_CLUSTERS: usize = 12;
+/// Fewer entities are read faster one by one.
+const FEWEST: usize = 8;
+/// Concepts that have a smaller part than this of what varies are noise.
+const LEAST: f64 = 0.005;
+
+/// Concepts as cards.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cards {
+    /// Mode by mode, the strongest first.
+    pub cards: Vec<Card>,
+    /// How many weaker ones are left out.
+    pub left_out: usize,
+    /// What the places of the curves are called; none if there is no mode of times.
+    pub times: Vec<String>,
+}
+
+/// A concept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Card {
+    /// What it is called.
+    pub name: String,
+    /// The mode.
+    pub mode: String,
+    /// Its part of what varies between the mode's entities.
+    pub strength: f64,
+    /// The coupled columns that go with it most.
+    pub about: String,
+    /// The entities that have most of it.
+    pub strongest: Vec<Scored>,
+    /// Those that have most of its opposite.
+    pub weakest: Vec<Scored>,
+    /// The coupled columns that go with it, by their correlation.
+    pub columns: Vec<Columns>,
+    /// How strong it is over time.
+    pub curve: Vec<f64>,
+}
+
+impl Cards {
+    pub(super) fn of(model: &Model, found: &Concepts) -> Self {
+        let times = model.modes().iter().find(|mode| time_bin(mode).is_some());
+        let shown = places(times.map_or(0, |mode| mode.rows()), MOST_TIMES);
+        let times = times.map_or(Vec::new(), |mode| shown.iter().map(|&row| label(mode, row)).collect());
+        let mut cards = Vec::new();
+        for mode in model.modes() {
+            let own = found.concepts.iter().filter(|concept| concept.mode == mode.name());
+            let own = own.enumerate().filter(|(place, concept)| *place == 0 || concept.strength >= LEAST);
+            cards.extend(own.take(MOST_CARDS).map(|(_, concept)| Card {
+                name: concept.name.clone(),
+                mode: cut(&concept.mode),
+                strength: concept.strength,
+                about: cut(&concept.about),
+                strongest: concept.strongest.iter().map(shortened).collect(),
+                weakest: concept.weakest.iter().map(shortened).collect(),
+                columns: concept.columns.iter().map(columns).collect(),
+                curve: concept.times.as_ref().map_or(Vec::new(), |times| {
+                    shown.iter().filter_map(|&row| times.get(row)).map(|time| time.score).collect()
+                }),
+            }));
+        }
+        Cards { left_out: found.concepts.len() - cards.len(), cards, times }
+    }
+}
+
+/// The clusters of a mode on a map.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Groups {
+    /// The mode.
+    pub mode: String,
+    /// How many entities it has.
+    pub rows: usize,
+    /// The clusters, the largest first.
+    pub clusters: Vec<Cluster>,
+    /// How their number was found.
+    pub gap: Option<GapCurve>,
+    /// Entities on the map; some, where there are many.
+    pub points: Vec<Place>,
+}
+
+/// An entity on a map: its coordinates, its cluster counted from 0, and its name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place(pub f32, pub f32, pub u32, pub String);
+
+/// The clusters of each mode that has enough entities and is not one of times.
+pub(super) fn of(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec<Groups>, Error> {
+    // Clusters are described by the rows of the data, which must be those of the model.
+    let data = data.filter(|data| data.modes() == model.modes());
+    let wanted = |(_, mode): &(usize, &crate::Mode)| time_bin(mode).is_none() && mode.rows() >= FEWEST;
+    let modes = model.modes().iter().enumerate().filter(wanted).take(MOST_MAPS);
+    modes
+        .map(|(number, mode)| {
+            let most = MOST_CLUSTERS.min(mode.rows() / 2);
+            let Clusters { clusters, gap, of_row, .. } =
+                clusters(model, data, number, K::Auto(most), TOP, seed)?;
+            let map = Space::of(model, number).map();
+            let shown = places(map.len().min(of_row.len()), MOST_POINTS);
+            let place = |row: usize| Place(map[row][0], map[row][1], of_row[row], label(mode, row));
+            Ok(Groups {
+                mode: cut(mode.name()),
+                rows: mode.rows(),
+                clusters: clusters.into_iter().map(cluster).collect(),
+                gap,
+                points: shown.into_iter().map(place).collect(),
+            })
+        })
+        .collect()
+}
+
+fn cluster(cluster: Cluster) -> Cluster {
+    let marks = cluster.marks.into_iter().map(|marks| Marks {
+        matrix: cut(&marks.matrix),
+        columns: marks
+            .columns
+            .into_iter()
+            .map(|mark| crate::discovery::Mark { name: cut(&mark.name), ..mark })
+            .collect(),
+    });
+    Cluster {
+        typical: cluster.typical.iter().map(shortened).collect(),
+        marks: marks.filter(|marks| !marks.columns.is_empty()).collect(),
+        ..cluster
+    }
+}
+
+fn columns(columns: &Columns) -> Columns {
+    Columns { matrix: cut(&columns.matrix), columns: columns.columns.iter().map(shortened).collect() }
+}
+
+fn shortened(scored: &Scored) -> Scored {
+    Scored { name: cut(&scored.name), score: scored.score }
+}

@@ -1,0 +1,196 @@
+//! A run and what its model says, as one page to read.
+//!
+//! [`Report::of`] gathers plain data, [`render`] makes a page of them. Numbers are those of the record, of the model and of
+//! `discovery`; only what nobody else has is worked out here: how predictions err, and an example of recommendations.
+
+mod core;
+mod glance;
+mod groups;
+mod recommend;
+mod render;
+mod residuals;
+mod run;
+mod sampled;
+
+pub use self::core::{CoreMap, CoreMode, Part, Strong};
+pub use glance::{Bar, Glance, MatrixGlance, ModeGlance, Spread};
+pub use groups::{Card, Cards, Groups, Place};
+pub use recommend::{Person, Recommendations};
+pub use render::render;
+pub use residuals::{Level, Residuals, Segment, SegmentPart};
+pub use run::{Course, Settings, Step};
+
+use serde::Serialize;
+
+use crate::discovery::concepts;
+use crate::table::Binning;
+use crate::table::time::Bin;
+use crate::{Error, Mode, Model, Problem, Record};
+
+/// Concepts are not turned for cores with more numbers than this: it would take minutes, and nobody would read them.
+const MOST_CORE: usize = 1 << 20;
+/// How many of the strongest of anything are listed.
+const TOP: usize = 6;
+/// Times beyond this many are shown together.
+const MOST_TIMES: usize = 60;
+/// No name is shown beyond so many characters.
+const LONGEST: usize = 90;
+
+/// What the page is called, and what else only the caller knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The heading.
+    pub title: String,
+    /// The command line that does the run again.
+    pub command: String,
+}
+
+/// Something that is shown, or one line that says why not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Section<T> {
+    /// What is shown.
+    Shown(T),
+    /// Why it is not.
+    Absent(String),
+}
+
+impl<T> Section<T> {
+    /// What is shown, if it is.
+    pub fn shown(&self) -> Option<&T> {
+        match self {
+            Section::Shown(shown) => Some(shown),
+            Section::Absent(_) => None,
+        }
+    }
+}
+
+/// All that the page shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The heading.
+    pub title: String,
+    /// What the values are called.
+    pub value: String,
+    /// The data in numbers.
+    pub glance: Glance,
+    /// The errors over the epochs.
+    pub course: Course,
+    /// How predictions err.
+    pub residuals: Section<Residuals>,
+    /// Which concepts go together.
+    pub core: Section<CoreMap>,
+    /// What the concepts are.
+    pub cards: Section<Cards>,
+    /// The clusters of each mode.
+    pub groups: Section<Vec<Groups>>,
+    /// What would be recommended to some.
+    pub recommendations: Section<Recommendations>,
+    /// How the run can be done again.
+    pub settings: Settings,
+}
+
+impl Report {
+    /// Gathers the report of a run. `data` are what the model was trained on; without them what is about single entries is
+    /// left out.
+    ///
+    /// # Errors
+    /// If the data have other modes than the model.
+    pub fn of(
+        model: &Model,
+        record: &Record,
+        data: Option<&Problem>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        if let Some(data) = data
+            && data.order() != model.modes().len()
+        {
+            let (own, other) = (model.modes().len(), data.order());
+            return Err(Error::Problem(format!("the data have {other} modes, but the model has {own}")));
+        }
+        let core = model.core().ranks(model.modes().len()).iter().map(|&rank| rank as f64).product::<f64>();
+        let (core, cards, groups) = if core > MOST_CORE as f64 {
+            let why = format!("The core has {core} numbers, more than can be read: a lower rank tells more.");
+            (Section::Absent(why.clone()), Section::Absent(why.clone()), Section::Absent(why))
+        } else {
+            let found = concepts(model, TOP);
+            let groups = groups::of(model, data, record.params.seed)?;
+            (
+                if found.core.is_empty() {
+                    no_concepts()
+                } else {
+                    Section::Shown(CoreMap::of(model, &found))
+                },
+                if found.concepts.is_empty() {
+                    no_concepts()
+                } else {
+                    Section::Shown(Cards::of(model, &found))
+                },
+                if groups.is_empty() {
+                    Section::Absent("No mode has enough entities to fall into clusters.".into())
+                } else {
+                    Section::Shown(groups)
+                },
+            )
+        };
+        let (residuals, recommendations) = match data {
+            None => (no_data("how single predictions err"), no_data("what is new to whom")),
+            Some(data) => (Section::Shown(Residuals::of(model, data)?), recommend::of(model, data)?),
+        };
+        Ok(Report {
+            title: cut(&options.title),
+            value: cut(model.value().unwrap_or("value")),
+            glance: Glance::of(model, record, data),
+            course: Course::of(record),
+            residuals,
+            core,
+            cards,
+            groups,
+            recommendations,
+            settings: Settings::of(record, options),
+        })
+    }
+}
+
+fn no_concepts<T>() -> Section<T> {
+    Section::Absent("The model treats all entities alike: there are no concepts in it.".into())
+}
+
+fn no_data<T>(what: &str) -> Section<T> {
+    Section::Absent(format!("The data are not with the model, so {what} cannot be known."))
+}
+
+/// A name as it is shown.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name.to_owned(),
+    }
+}
+
+/// What the entity on a row is called.
+fn label(mode: &Mode, row: usize) -> String {
+    cut(&mode.label(mode.id(row)))
+}
+
+/// What the times of a mode are put together by, if it is one of times.
+fn time_bin(mode: &Mode) -> Option<Bin> {
+    match mode.naming()?.binning {
+        Some(Binning::Time(bin)) => Some(bin),
+        _ => None,
+    }
+}
+
+/// How many rows of a mode of times are shown together, and what these are called.
+fn times(mode: &Mode) -> (usize, Vec<String>) {
+    let rows = mode.rows();
+    let together = rows.div_ceil(MOST_TIMES).max(1);
+    let name = |first: usize| match (first + together).min(rows) - 1 {
+        last if last == first => label(mode, first),
+        last => format!("{} to {}", label(mode, first), label(mode, last)),
+    };
+    (together, (0..rows).step_by(together).map(name).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+use super::*;
+use crate::discovery::{K, clusters};
+use crate::world::{WorldParams, generate};
+use crate::{Core, Coupled, Entries, Factor, Kind, Naming, Params, Run, Training};
+
+const ODD: &str = "<script>alert(1)</script>";
+
+/// The made-up world with its names, of which one is no name to run, and a run of the default settings.
+fn run() -> (Problem, Run) {
+    let mut world = generate(&WorldParams::default());
+    world.business_names[3] = ODD.into();
+    let naming = |column: &str, names: &[String], binning| Naming {
+        column: column.into(),
+        binning,
+        labels: names.iter().collect(),
+    };
+    let [categories, cities] =
+        [("category", &world.categories, &world.category_names), ("city", &world.cities, &world.city_names)]
+            .map(|(name, entries, names)| {
+                let matrix = Coupled::new(1, Kind::Zeros, entries.clone()).unwrap();
+                matrix.named(format!("business/{name}")).columns_named(naming(name, names, None)).unwrap()
+            });
+    let builder = Problem::builder(world.ratings.clone())
+        .names(["user", "business", "month"].map(String::from).to_vec())
+        .value("stars")
+        .namings(vec![
+            Some(naming("user", &world.user_names, None)),
+            Some(naming("business", &world.business_names, None)),
+            Some(naming("date", &world.month_names, Some(Binning::Time(Bin::Month)))),
+        ])
+        .couple(Coupled::new(0, Kind::Graph, world.friends.clone()).unwrap().named("user/friends"))
+        .couple(categories)
+        .couple(cities);
+    let problem = builder.build().unwrap();
+    let run = Training::new(problem.clone(), Params::default()).test(world.test).run(|_| ()).unwrap();
+    (problem, run)
+}
+
+fn options() -> Options {
+    Options { title: format!("run of {ODD}"), command: "s3cmtf fit data.s3cmtf --rank 10".into() }
+}
+
+#[test]
+fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
+    let (problem, Run { model, record }) = run();
+    let report = Report::of(&model, &record, Some(&problem), &options()).unwrap();
+
+    assert_eq!(report.course.train_rmse, record.summary.train_rmse);
+    assert_eq!(report.course.test_rmse, record.summary.test_rmse);
+    assert_eq!(report.course.kept, record.summary.best_epoch);
+    assert_eq!(report.course.steps.len(), record.history.len());
+    assert_eq!(report.glance.entries, problem.entries().len());
+    assert_eq!(
+        report.glance.modes[0].spread.as_ref().unwrap().most,
+        *problem.counts(0).iter().max().unwrap()
+    );
+
+    let residuals = report.residuals.shown().unwrap();
+    assert_eq!(residuals.entries, problem.entries().len());
+    assert!((residuals.rmse / record.summary.train_rmse - 1.0).abs() < 1e-3, "{}", residuals.rmse);
+    for parts in residuals.segments.iter().map(|segment| &segment.parts) {
+        assert_eq!(parts.iter().map(|part| part.entries).sum::<usize>(), residuals.entries);
+    }
+    assert_eq!(residuals.segments.len(), 3);
+
+    let found = concepts(&model, TOP);
+    let core = report.core.shown().unwrap();
+    assert_eq!(core.values, found.core);
+    assert_eq!(core.modes.iter().map(|mode| mode.places.len()).collect::<Vec<_>>(), found.core_sizes);
+    let cards = report.cards.shown().unwrap();
+    assert_eq!(cards.cards.len() + cards.left_out, found.concepts.len());
+    let business = found.concepts.iter().find(|concept| concept.mode == "business").unwrap();
+    let card = cards.cards.iter().find(|card| card.name == business.name).unwrap();
+    assert_eq!((card.strength, &card.columns[0].columns), (business.strength, &business.columns[0].columns));
+    assert_eq!((card.curve.len(), cards.times.len()), (24, 24));
+
+    let groups = report.groups.shown().unwrap();
+    let expected = clusters(&model, Some(&problem), 1, K::Auto(12), TOP, record.params.seed).unwrap();
+    assert_eq!((groups.len(), &groups[1].gap), (2, &expected.gap));
+    assert_eq!(
+        groups[1].clusters.iter().map(|cluster| cluster.size).collect::<Vec<_>>(),
+        expected.clusters.iter().map(|cluster| cluster.size).collect::<Vec<_>>()
+    );
+
+    let recommendations = report.recommendations.shown().unwrap();
+    assert_eq!((recommendations.list.len(), recommendations.of), (300, 2000));
+    let person = &recommendations.list[7];
+    let id = |mode: usize, name: &str| problem.modes()[mode].find(name).unwrap();
+    let (user, month) = (id(0, &person.name), id(2, "2016-12"));
+    for (item, value) in &person.best {
+        let business = id(1, &recommendations.items[*item]);
+        let cell = Entries::new(vec![vec![user], vec![business], vec![month]], vec![0.0]).unwrap();
+        let predicted = model.predict(&cell, false).unwrap()[0];
+        assert!((predicted - value).abs() < 1e-4, "{predicted} {value}");
+        let entries = problem.entries();
+        let row = |mode: usize, id: u32| problem.modes()[mode].row(id).unwrap();
+        let (user, business) = (row(0, user), row(1, business));
+        let mut pairs = entries.indices(0).iter().zip(entries.indices(1));
+        assert!(!pairs.any(|pair| pair == (&user, &business)), "{} is known", recommendations.items[*item]);
+    }
+    assert!(person.best.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+
+    let page = render(&report).unwrap();
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let column = business.columns[0].columns[0].name.replace('&', "&amp;");
+    for word in ["user 2000 × business 800", "2016-12", "s3cmtf fit data.s3cmtf --rank 10", &column] {
+        assert!(page.contains(word), "{word} is not in the page");
+    }
+    // A name is text, in the page as in its JSON.
+    assert!(!page.contains("<script>alert"), "a name is run");
+    assert!(page.contains("run of &lt;script&gt;alert(1)"), "the heading is not escaped");
+    assert!(page.contains(r"\u003cscript\u003ealert(1)"), "the name is not in the JSON");
+    assert_eq!(page.matches("<script").count(), 2);
+}
+
+/// A model of two modes without names that has never seen an epoch.
+fn bare(rank: usize, order: usize) -> (Model, Record) {
+    let entries = Entries::new(vec![vec![0, 1, 2]; order], vec![1.0, 2.0, 3.0]).unwrap();
+    let problem = Problem::builder(entries).build().unwrap();
+    let params = Params { ranks: vec![2], epochs: 1, ..Params::default() };
+    let Run { model, mut record } = Training::new(problem, params).run(|_| ()).unwrap();
+    record.history.clear();
+    let factor = |_| Factor::new(rank, (0..3 * rank).map(|place| (place % 7) as f32 - 3.0).collect());
+    let core = Core::Diagonal(vec![1.0; rank]);
+    let factors = (0..order).map(factor).collect();
+    (Model::new(model.modes().to_vec(), core, factors, Vec::new(), [1.0, 3.0]).unwrap(), record)
+}
+
+#[test]
+fn what_cannot_be_known_is_absent_and_says_why() {
+    let (model, record) = bare(2, 2);
+    let report = Report::of(&model, &record, None, &Options::default()).unwrap();
+    let why = "The data are not with the model, so how single predictions err cannot be known.";
+    assert_eq!(report.residuals, Section::Absent(why.into()));
+    assert!(report.recommendations.shown().is_none() && report.glance.values.is_none());
+    assert!(report.groups.shown().is_none() && report.core.shown().is_some());
+    let page = render(&report).unwrap();
+    for line in
+        [why, "what is new to whom", "No mode has enough entities", "The record of the run has no epochs"]
+    {
+        assert!(page.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn a_core_too_large_to_be_read_is_not_turned() {
+    let (model, record) = bare(1024, 3);
+    let report = Report::of(&model, &record, None, &Options::default()).unwrap();
+    assert!(
+        matches!(&report.core, Section::Absent(why) if why.contains("1073741824 numbers")),
+        "{:?}",
+        report.core
+    );
+    assert!(render(&report).unwrap().contains("a lower rank tells more"));
+}
+
+#[test]
+fn data_of_another_order_are_refused() {
+    let (model, record) = bare(2, 2);
+    let entries = Entries::new(vec![vec![0, 1]; 3], vec![1.0, 2.0]).unwrap();
+    let data = Problem::builder(entries).build().unwrap();
+    let error = Report::of(&model, &record, Some(&data), &Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "the data have 3 modes, but the model has 2");
+}
+
+#[test]
+fn two_modes_without_names_or_times_make_a_page() {
+    let (model, record) = bare(2, 2);
+    let entries = Entries::new(vec![vec![0, 1, 2, 3], vec![0, 1, 2, 0]], vec![1.0, 2.0, 3.0, 2.0]).unwrap();
+    // The fourth id is one that the model does not have.
+    let data = Problem::builder(entries).build().unwrap();
+    let report = Report::of(&model, &record, Some(&data), &Options::default()).unwrap();
+    let recommendations = report.recommendations.shown().unwrap();
+    assert_eq!((recommendations.list.len(), recommendations.at.as_str()), (4, ""));
+    assert_eq!(report.residuals.shown().unwrap().entries, 4);
+    render(&report).unwrap();
+}
+
+#[test]
+fn long_names_are_cut_between_characters() {
+    assert_eq!(cut("kurz"), "kurz");
+    let long = cut(&"ü".repeat(5000));
+    assert_eq!(long.chars().count(), LONGEST + 1);
+}
