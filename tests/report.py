@@ -92,7 +92,6 @@ def make_report(binary: str, folder: Path) -> None:
     data = "--modes user,film,date:month --value stars --couple film=films.csv:film,genres,split=|,zeros"
     run(f"convert ratings.csv {data} --duplicates last --out data.s3cmtf")
     run("fit data.s3cmtf --test test.csv --rank 8 --out model --quiet")
-    shutil.copy(folder / "data.s3cmtf", folder / "model" / "data.s3cmtf")
     run("report model -o report.html")
 
 
