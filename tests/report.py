@@ -7,6 +7,8 @@ Needs Chromium with its driver, and selenium. As root on Debian both are set up 
 folder of its own below the target folder. What cannot be set up is a failure.
 """
 
+from __future__ import annotations
+
 import http.server
 import json
 import os
