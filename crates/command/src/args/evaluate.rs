@@ -26,7 +26,7 @@ pub(crate) struct EvaluateArgs {
     #[arg(long)]
     pub(crate) clip: bool,
     /// Measure recommendations too: recall, NDCG and coverage of the k best that training has not seen, beside those of what
-    /// is most popular. The other flags of this group ask for it as well
+    /// is most popular. --k and --relevant ask for it as well, and without --segments so do --rank-by and --items
     #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) ranking: bool,
     /// To whom items are recommended: a mode [default: the first]
