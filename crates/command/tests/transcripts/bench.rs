@@ -159,7 +159,7 @@ fn recommending_comes_to_what_predicting_every_cell_does() {
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 11);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 12);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
     let names = [
         "accuracy",
