@@ -9,8 +9,8 @@ use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
-use crate::print;
 use crate::saved::Saved;
+use crate::{print, show};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
@@ -34,18 +34,18 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| show(out, &found, rows))?;
+        print::out(|out| write_all(out, &found, rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
+fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
     let count = found.clusters.len();
     write!(out, "{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" })?;
     if let Some(curve) = &found.gap {
         write!(out, ", by the gap statistic over 1 to {}:", curve.gaps.len())?;
         let gaps: Vec<f64> = curve.gaps.iter().map(|gap| gap.gap).collect();
-        write!(out, " {}", print::spark(&gaps))?;
+        write!(out, " {}", show::spark(&gaps))?;
     }
     writeln!(out)?;
     for cluster in &found.clusters {

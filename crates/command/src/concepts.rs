@@ -8,6 +8,7 @@ use s3cmtf::discovery::{self, Concept, Concepts, Scored};
 use crate::args::ConceptsArgs;
 use crate::print::{self, short};
 use crate::saved::Saved;
+use crate::show;
 
 /// Concepts below this part of what varies are not shown.
 const WEAK: f64 = 0.005;
@@ -26,12 +27,12 @@ pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| show(out, &found))?;
+        print::out(|out| write_all(out, &found))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
+fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
     for (number, of_mode) in found.concepts.chunk_by(|a, b| a.mode == b.mode).enumerate() {
         writeln!(out, "{}{}:", if number == 0 { "" } else { "\n" }, of_mode[0].mode)?;
         let (shown, weak): (Vec<&Concept>, Vec<&Concept>) =
@@ -63,7 +64,7 @@ fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
     }
     if let Some([first, .., last]) = times.as_deref() {
         let values: Vec<f64> = times.iter().flatten().map(|time| time.score).collect();
-        writeln!(out, "       {} {} {}", first.name, print::spark(&values), last.name)?;
+        writeln!(out, "       {} {} {}", first.name, show::spark(&values), last.name)?;
     }
     Ok(())
 }

@@ -59,19 +59,6 @@ pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize, names: &
     }
 }
 
-/// Numbers as a line of small bars, from the smallest to the largest.
-pub(crate) fn spark(values: &[f64]) -> String {
-    const BARS: [char; 8] =
-        ['\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}'];
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let bar = |value: f64| {
-        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
-        BARS[((share * 8.0) as usize).min(7)]
-    };
-    values.iter().map(|&value| bar(value)).collect()
-}
-
 /// A number of bytes for a person.
 pub(crate) fn bytes(bytes: u64) -> String {
     let bytes = bytes as f64;

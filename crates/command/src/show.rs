@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal};
 
 /// Bars of eighths of a character.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+/// The most bars of a line.
+const WIDEST: usize = 48;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A bar of at most `width` characters, as long as a share from 0 to 1 says.
@@ -14,8 +16,11 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     std::iter::repeat_n(EIGHTHS[7], eighths / 8).chain(part).collect()
 }
 
-/// Values as a line of small bars, the lowest and the highest being those of the values.
+/// Values as a line of small bars, the lowest and the highest being those of the values; of many, the means of neighbours.
 pub(crate) fn spark(values: &[f64]) -> String {
+    let together = values.len().div_ceil(WIDEST).max(1);
+    let values: Vec<f64> =
+        values.chunks(together).map(|some| some.iter().sum::<f64>() / some.len() as f64).collect();
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
     let level = |value: &f64| {
@@ -67,6 +72,8 @@ mod tests {
         assert_eq!(spark(&[0.0, 3.5, 7.0]), "▁▅█");
         assert_eq!(spark(&[2.0, 2.0]), "▅▅");
         assert_eq!(spark(&[]), "");
+        let many: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(spark(&many).chars().count(), 34);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod check;
 mod convert;
 mod data;
 mod demo;
+mod discover;
 mod errors;
 mod export;
 mod fit;

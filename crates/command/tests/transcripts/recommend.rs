@@ -35,7 +35,6 @@ pub(crate) fn eaters(flags: &str) -> Folder {
     folder.write("test.csv", test);
     folder.write("places.csv", places);
     folder.run(&format!("fit train.csv {DATA} --rank 2 --quiet --out model {flags}")).succeeds();
-    folder.run(&format!("convert train.csv {DATA} --out model/data.s3cmtf")).succeeds();
     folder
 }
 
