@@ -36,8 +36,8 @@ pub(crate) struct FitArgs {
     /// epoch, which comes to the same model
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
     pub(crate) memory: Option<u64>,
-    /// Where entries that do not fit --memory are put in order, with room for twice the converted file [default: the
-    /// folder in which --out is, or this one]
+    /// Where entries that do not fit --memory are put in order, with room for two to five times the converted file [default:
+    /// the folder in which --out is, or this one]
     #[arg(long, value_name = "DIR", requires = "memory", help_heading = "Data")]
     pub(crate) scratch: Option<PathBuf>,
     /// Start from this model; unless given, its names of modes, ranks and kind of core are taken too

@@ -26,8 +26,8 @@ pub struct Room {
 type MakeScratch = dyn Fn() -> Result<Box<dyn Scratch>, Error> + Send + Sync;
 
 impl Room {
-    /// So many bytes of memory, and as many scratches as are asked for, each empty at first. Scratches take about twice
-    /// the bytes that the entries of the problem have.
+    /// So many bytes of memory, and as many scratches as are asked for, each empty at first. Together they take two
+    /// to five times the bytes that the entries of the problem have: the more, the fewer entries agree in all modes but one.
     pub fn new(
         memory: usize,
         scratch: impl Fn() -> Result<Box<dyn Scratch>, Error> + Send + Sync + 'static,
