@@ -52,8 +52,9 @@ fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
 }
 
 fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
-    let Concept { name, strength, about, strongest, weakest, columns, times, .. } = concept;
-    writeln!(out, "  {name:<4} {:>3.0} %  {about}", 100.0 * strength)?;
+    let Concept { name, strength, about, opposite, strongest, weakest, columns, times, .. } = concept;
+    let opposite = if opposite.is_empty() { String::new() } else { format!(" / {opposite}") };
+    writeln!(out, "  {name:<4} {:>3.0} %  {about}{opposite}", 100.0 * strength)?;
     for (sign, entities) in [('+', strongest), ('-', weakest)] {
         if !entities.is_empty() {
             writeln!(out, "       {sign} {}", list(entities))?;

@@ -51,6 +51,7 @@ struct Because<'a> {
     concept: &'a str,
     little: bool,
     adds: f64,
+    overall: f64,
     about: String,
     #[serde(skip)]
     words: String,
@@ -109,7 +110,7 @@ fn recommender<'a>(
     (by, items): (usize, usize),
     at: &[(usize, u32)],
 ) -> anyhow::Result<Recommender<'a>> {
-    let mut recommender = Recommender::new(model, by, items, at)?;
+    let mut recommender = Recommender::new(model, by, items, at)?.cautious(args.caution.unwrap_or(0.0))?;
     if args.include_seen && args.having.is_empty() {
         return Ok(recommender);
     }
@@ -154,7 +155,8 @@ fn one(
             concept: &concept.name,
             little: reason.little,
             adds: reason.adds,
-            about: discovery::about(concept),
+            about: if reason.little { discovery::opposite(concept) } else { discovery::about(concept) },
+            overall: reason.overall,
             words: reasons.words(reason),
         }
     };
@@ -212,7 +214,7 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
     let row = |worth: &Worth| {
-        let Worth { own_strength, adds, concept } = worth;
+        let Worth { own_strength, adds, usual, concept } = worth;
         let names = |some: &[discovery::Scored]| {
             some.iter().take(NAMED).map(|one| one.name.clone()).collect::<Vec<_>>().join(", ")
         };
@@ -221,20 +223,26 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
             short(*own_strength),
             show::bar(own_strength / most, 10),
             format!("{adds:+.3}"),
+            format!("{usual:+.3}"),
         ];
         if has_times {
             let times: Vec<f64> = concept.times.iter().flatten().map(|time| time.score).collect();
             // The latest of many fit on a line.
             cells.push(show::spark(&times[times.len().saturating_sub(24)..]));
         }
-        cells.extend([discovery::about(concept), names(&concept.strongest), names(&concept.weakest)]);
+        let end = |words: String, some: &[discovery::Scored]| match (words.is_empty(), names(some)) {
+            (true, names) => names,
+            (false, names) => format!("{words} ({names})"),
+        };
+        cells.push(end(concept.about.clone(), &concept.strongest));
+        cells.push(end(concept.opposite.clone(), &concept.weakest));
         cells
     };
     let weak = profile.len().saturating_sub(WEAKEST).max(STRONGEST.min(profile.len()));
     let shown = profile.iter().take(STRONGEST).chain(&profile[weak..]);
-    let mut headings = vec!["concept", ">strength", "", ">adds"];
+    let mut headings = vec!["concept", ">strength", "", ">adds", ">usual"];
     headings.extend(has_times.then_some("over time"));
-    headings.extend(["about", "much of it", "little of it"]);
+    headings.extend(["much of it", "little of it"]);
     lines.extend(show::table(&headings, &shown.map(row).collect::<Vec<_>>()));
     lines
 }

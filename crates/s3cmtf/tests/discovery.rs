@@ -26,20 +26,9 @@ fn coupled_matrices_make_clusters_clearer() {
             (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
         let given = discovery::clusters(&model, Some(&problem), 1, K::Given(5), 5, 1).unwrap();
         let auto = discovery::clusters(&model, Some(&problem), 1, K::Auto(10), 5, 1).unwrap();
-        for cluster in &given.clusters {
-            println!("{cluster:?}");
-        }
         let curve = auto.gap.unwrap();
-        println!("{curve:?}");
-        for concept in
-            discovery::concepts(&model, 4).concepts.iter().filter(|concept| concept.mode == "business")
-        {
-            println!("{concept:?}");
-        }
-        println!("{:?}", discovery::concepts(&model, 8).interactions);
         (agreement(&planted, &given.of_row), curve.gaps[4].gap, curve.k)
     });
-    println!("{coupled:?} {plain:?}");
-    assert!(coupled.0 > 0.9 && coupled.0 > plain.0 + 0.15);
-    assert!(coupled.1 > plain.1 + 0.1);
+    assert!(coupled.0 > 0.9 && coupled.0 > plain.0 + 0.15, "{coupled:?} {plain:?}");
+    assert!(coupled.1 > plain.1 + 0.1 && coupled.2 == 5, "{coupled:?} {plain:?}");
 }

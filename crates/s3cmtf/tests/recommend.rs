@@ -209,7 +209,8 @@ fn what_cannot_be_recommended_is_refused() {
 fn ranking_measures_are_those_of_predictions_of_every_cell() {
     let (problem, test) = problem();
     for model in &models(&problem)[..2] {
-        let params = RankingParams { by: 0, items: 1, k: 5, relevant: Some(3.5), most: 1000, seed: 1 };
+        let params =
+            RankingParams { by: 0, items: 1, k: 5, relevant: Some(3.5), most: 1000, seed: 1, caution: 0.0 };
         let found = ranking(model, Some(&problem), &test, params).unwrap();
         let seen = seen(&problem);
         let (mut recall, mut ndcg, mut count, mut shown) = (0.0, 0.0, 0.0, HashSet::new());
@@ -244,7 +245,7 @@ fn ranking_measures_are_those_of_predictions_of_every_cell() {
 fn fewer_are_measured_if_asked_and_nothing_relevant_is_told() {
     let (problem, test) = problem();
     let model = &models(&problem)[0];
-    let params = RankingParams { by: 0, items: 1, k: 5, relevant: None, most: 4, seed: 1 };
+    let params = RankingParams { by: 0, items: 1, k: 5, relevant: None, most: 4, seed: 1, caution: 0.0 };
     let found = ranking(model, None, &test, params).unwrap();
     assert_eq!((found.measured, found.without_seen, found.popular), (4, false, None));
     assert!(found.of > 20);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::whole;
+use super::{decimal, whole};
 
 /// What `recommend` was given.
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,10 @@ pub(crate) struct RecommendArgs {
     /// Recommend also what training has seen
     #[arg(long)]
     pub(crate) include_seen: bool,
+    /// Rank by what is predicted less this many standard deviations of it, so that what little is known of does not come
+    /// first [default: 0]
+    #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true)]
+    pub(crate) caution: Option<f32>,
     /// Print one JSON object; for one entity only
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,

@@ -42,6 +42,11 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "VALUE", value_parser = decimal::<f64>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) relevant: Option<f64>,
+    /// Rank by what is predicted less this many standard deviations of it, so that what little is known of does not come
+    /// first [default: 0]
+    #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true,
+        help_heading = "Ranking", conflicts_with = "folds")]
+    pub(crate) caution: Option<f32>,
     /// Errors apart by how many entries users and items have in training, and by time if there is a mode of times; users and
     /// items are the modes that are ranked
     #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]

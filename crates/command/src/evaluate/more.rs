@@ -51,8 +51,15 @@ pub(super) fn measure(
         let what = if ranked { "what it has seen is recommended too" } else { "only times are told apart" };
         print::note(format_args!("{}: the data of training are not there, so that {what}", folder.display()));
     }
-    let params =
-        RankingParams { by, items, k: args.k.unwrap_or(10), relevant: args.relevant, most: MOST, seed: SEED };
+    let params = RankingParams {
+        by,
+        items,
+        k: args.k.unwrap_or(10),
+        relevant: args.relevant,
+        most: MOST,
+        seed: SEED,
+        caution: args.caution.unwrap_or(0.0),
+    };
     let ranking = ranked.then(|| discovery::ranking(model, data.as_ref(), test, params)).transpose()?;
     let segments = args
         .segments

@@ -4,6 +4,8 @@
 //! times that matrix are queries, and a prediction is a query times an item's row. Items lie in panels of some of them side
 //! by side, so that predictions of several users and items come about at once; of each user only as many are kept as are
 //! asked for. Memory grows with users and with items, never with their product.
+//!
+//! How little is known of a prediction is such a product too, of other queries and other rows (see `doubt.rs`).
 
 use rayon::prelude::*;
 
@@ -23,6 +25,8 @@ pub struct Best {
     pub row: u32,
     /// What is predicted.
     pub value: f32,
+    /// What it is ranked by: what is predicted, less what is to be on the safe side.
+    pub rank_by: f32,
 }
 
 /// The rows of a factor, ready to be searched.
@@ -31,6 +35,13 @@ pub(super) struct Panels {
     rows: usize,
     /// Panel after panel, of each the first numbers of its rows, then the second ones, and so on.
     values: Vec<f32>,
+}
+
+/// Queries and the rows that they are multiplied with.
+pub(super) struct Search<'a, Q> {
+    pub(super) panels: &'a Panels,
+    /// Fills in what the rows are multiplied with for a user.
+    pub(super) query: Q,
 }
 
 /// What may be among the best.
@@ -53,48 +64,81 @@ impl Panels {
         Panels { rank, rows, values }
     }
 
-    /// The `top` best of each user, the best first, equal ones in their order; `query` fills in what a user's row is
-    /// multiplied with.
-    pub(super) fn best(
-        &self,
-        users: &[u32],
-        top: usize,
-        open: Open<'_>,
-        query: impl Fn(u32, &mut [f32]) + Sync,
-    ) -> Vec<Vec<Best>> {
-        users.par_chunks(USERS).flat_map_iter(|users| self.best_of(users, top, open, &query)).collect()
+    fn panel(&self, number: usize) -> &[f32] {
+        &self.values[number * LANES * self.rank..(number + 1) * LANES * self.rank]
     }
+}
 
-    fn best_of(
-        &self,
-        users: &[u32],
-        top: usize,
-        open: Open<'_>,
-        query: &impl Fn(u32, &mut [f32]),
-    ) -> Vec<Vec<Best>> {
-        let rank = self.rank;
-        // As the panels: several queries side by side.
-        let mut queries = vec![0.0; users.len().div_ceil(TOGETHER) * TOGETHER * rank];
-        let mut one = vec![0.0; rank];
-        for (place, &user) in users.iter().enumerate() {
-            query(user, &mut one);
-            let start = place / TOGETHER * TOGETHER * rank + place % TOGETHER;
-            one.iter().enumerate().for_each(|(k, &value)| queries[start + k * TOGETHER] = value);
-        }
-        let mut kept: Vec<Kept> = users.iter().map(|_| Kept::new(top.min(self.rows))).collect();
-        for (part, panels) in self.values.chunks(PANELS * LANES * rank).enumerate() {
-            for (group, query) in queries.chunks_exact(TOGETHER * rank).enumerate() {
-                for (panel, numbers) in panels.chunks_exact(LANES * rank).enumerate() {
-                    let first = (part * PANELS + panel) * LANES;
-                    let sums = products(query, numbers);
-                    let some = kept.iter_mut().zip(users).skip(group * TOGETHER).zip(&sums);
-                    for ((kept, &user), sums) in some {
-                        kept.offer(first, sums, self.rows, |item| open.has(user, item));
+/// The `top` best of each user, the best first, equal ones in their order. Where there is a search for the variances of
+/// predictions, they are ranked by what is left when so many standard deviations are taken off.
+pub(super) fn best<Q: Fn(u32, &mut [f32]) + Sync, D: Fn(u32, &mut [f32]) + Sync>(
+    users: &[u32],
+    top: usize,
+    open: Open<'_>,
+    values: &Search<'_, Q>,
+    variances: Option<(f32, &Search<'_, D>)>,
+) -> Vec<Vec<Best>> {
+    let of_some = |users: &[u32]| best_of(users, top, open, values, variances);
+    users.par_chunks(USERS).flat_map_iter(of_some).collect()
+}
+
+fn best_of<Q: Fn(u32, &mut [f32]), D: Fn(u32, &mut [f32])>(
+    users: &[u32],
+    top: usize,
+    open: Open<'_>,
+    values: &Search<'_, Q>,
+    variances: Option<(f32, &Search<'_, D>)>,
+) -> Vec<Vec<Best>> {
+    let rows = values.panels.rows;
+    let queries = values.queries(users);
+    let doubts = variances.map(|(caution, search)| (caution, search.panels, search.queries(users)));
+    let mut kept: Vec<Kept> = users.iter().map(|_| Kept::new(top.min(rows))).collect();
+    let panels = rows.div_ceil(LANES);
+    for start in (0..panels).step_by(PANELS) {
+        for group in 0..users.len().div_ceil(TOGETHER) {
+            let query = queries.group(group);
+            for panel in start..(start + PANELS).min(panels) {
+                let sums = products(query, values.panels.panel(panel));
+                let mut keys = sums;
+                if let Some((caution, panels, queries)) = &doubts {
+                    let variances = products(queries.group(group), panels.panel(panel));
+                    for (key, variance) in keys.iter_mut().flatten().zip(variances.iter().flatten()) {
+                        *key -= caution * variance.max(0.0).sqrt();
                     }
+                }
+                let some = kept.iter_mut().zip(users).skip(group * TOGETHER).zip(sums.iter().zip(&keys));
+                for ((kept, &user), (sums, keys)) in some {
+                    kept.offer(panel * LANES, sums, keys, rows, |item| open.has(user, item));
                 }
             }
         }
-        kept.into_iter().map(Kept::finish).collect()
+    }
+    kept.into_iter().map(Kept::finish).collect()
+}
+
+/// As the panels: several queries side by side.
+struct Queries {
+    rank: usize,
+    values: Vec<f32>,
+}
+
+impl Queries {
+    fn group(&self, number: usize) -> &[f32] {
+        &self.values[number * TOGETHER * self.rank..(number + 1) * TOGETHER * self.rank]
+    }
+}
+
+impl<Q: Fn(u32, &mut [f32])> Search<'_, Q> {
+    fn queries(&self, users: &[u32]) -> Queries {
+        let rank = self.panels.rank;
+        let mut values = vec![0.0; users.len().div_ceil(TOGETHER) * TOGETHER * rank];
+        let mut one = vec![0.0; rank];
+        for (place, &user) in users.iter().enumerate() {
+            (self.query)(user, &mut one);
+            let start = place / TOGETHER * TOGETHER * rank + place % TOGETHER;
+            one.iter().enumerate().for_each(|(k, &value)| values[start + k * TOGETHER] = value);
+        }
+        Queries { rank, values }
     }
 }
 
@@ -136,14 +180,21 @@ impl Kept {
     }
 
     /// Takes the items of a panel that are good enough. Items come in their order, so of equal ones the first stays.
-    fn offer(&mut self, first: usize, values: &[f32; LANES], rows: usize, open: impl Fn(u32) -> bool) {
-        let above = values.iter().fold(false, |above, &value| above | (value > self.least));
+    fn offer(
+        &mut self,
+        first: usize,
+        values: &[f32; LANES],
+        keys: &[f32; LANES],
+        rows: usize,
+        open: impl Fn(u32) -> bool,
+    ) {
+        let above = keys.iter().fold(false, |above, &key| above | (key > self.least));
         if !above {
             return;
         }
-        for (row, &value) in (first..rows).zip(values) {
-            if value > self.least && open(row as u32) {
-                self.found.push(Best { row: row as u32, value });
+        for ((row, &value), &rank_by) in (first..rows).zip(values).zip(keys) {
+            if rank_by > self.least && open(row as u32) {
+                self.found.push(Best { row: row as u32, value, rank_by });
                 if self.found.len() == self.room {
                     self.cut();
                 }
@@ -155,7 +206,7 @@ impl Kept {
         if self.found.len() > self.top && self.top > 0 {
             self.found.select_nth_unstable_by(self.top - 1, order);
             self.found.truncate(self.top);
-            self.least = self.found[self.top - 1].value;
+            self.least = self.found[self.top - 1].rank_by;
         }
     }
 
@@ -167,7 +218,7 @@ impl Kept {
 }
 
 fn order(a: &Best, b: &Best) -> std::cmp::Ordering {
-    b.value.total_cmp(&a.value).then(a.row.cmp(&b.row))
+    b.rank_by.total_cmp(&a.rank_by).then(a.row.cmp(&b.row))
 }
 
 #[cfg(test)]
@@ -178,36 +229,59 @@ mod tests {
         ((seed * 7919 + 13) % 101) as f32 / 50.0 - 1.0
     }
 
+    type NoQuery = fn(u32, &mut [f32]);
+
     #[test]
-    fn they_are_those_of_a_full_sort_for_any_rank_and_number() {
+    fn they_are_those_of_a_full_sort_for_any_rank_and_number_cautious_or_not() {
         for (rank, items, users, top) in [(1, 1, 1, 1), (3, 7, 5, 3), (10, 1500, 70, 10), (5, 40, 9, 100)] {
             let factor: Vec<f32> = (0..items * rank).map(|place| number(place * place + 3)).collect();
             let rows: Vec<f32> = (0..users * rank).map(|place| number(place + 7)).collect();
+            let squares: Vec<f32> = factor.iter().map(|value| value * value).collect();
             let allowed: Vec<bool> = (0..items).map(|item| items < 3 || item % 3 != 1).collect();
             let open = Open { seen: None, allowed: Some(&allowed) };
             let own = |user: u32| &rows[user as usize * rank..(user as usize + 1) * rank];
             let names: Vec<u32> = (0..users as u32).collect();
-            let found =
-                Panels::of(rank, &factor).best(&names, top, open, |user, to| to.copy_from_slice(own(user)));
-            for (user, found) in names.iter().zip(found) {
-                let dot = |item: &[f32]| own(*user).iter().zip(item).map(|(a, b)| a * b).sum::<f32>();
-                let mut all: Vec<Best> = factor
-                    .chunks_exact(rank)
-                    .enumerate()
-                    .filter(|(row, _)| allowed[*row])
-                    .map(|(row, item)| Best { row: row as u32, value: dot(item) })
-                    .collect();
-                all.sort_by(order);
-                all.truncate(top);
-                assert_eq!(found, all, "rank {rank}, {items} items");
+            let panels = Panels::of(rank, &factor);
+            let of_squares = Panels::of(rank, &squares);
+            let values =
+                Search { panels: &panels, query: |user, to: &mut [f32]| to.copy_from_slice(own(user)) };
+            let square = |user, to: &mut [f32]| {
+                to.iter_mut().zip(own(user)).for_each(|(to, value)| *to = value * value);
+            };
+            let variances = Search { panels: &of_squares, query: square };
+            for caution in [0.0, 0.7] {
+                let found = best(&names, top, open, &values, Some((caution, &variances)));
+                for (user, found) in names.iter().zip(&found) {
+                    let dot = |item: &[f32]| own(*user).iter().zip(item).map(|(a, b)| a * b).sum::<f32>();
+                    let doubt =
+                        |item: &[f32]| own(*user).iter().zip(item).map(|(a, b)| a * a * (b * b)).sum::<f32>();
+                    let mut all: Vec<Best> = factor
+                        .chunks_exact(rank)
+                        .enumerate()
+                        .filter(|(row, _)| allowed[*row])
+                        .map(|(row, item)| {
+                            let (value, row) = (dot(item), row as u32);
+                            Best { row, value, rank_by: value - caution * doubt(item).sqrt() }
+                        })
+                        .collect();
+                    all.sort_by(order);
+                    all.truncate(top);
+                    assert_eq!(found, &all, "rank {rank}, {items} items");
+                }
+                if caution == 0.0 {
+                    let plain = best(&names, top, open, &values, None::<(f32, &Search<'_, NoQuery>)>);
+                    assert_eq!(plain, found);
+                }
             }
         }
     }
 
     #[test]
     fn of_equal_ones_the_first_are_kept() {
-        let found =
-            Panels::of(1, &[1.0; 100]).best(&[0], 4, Open { seen: None, allowed: None }, |_, to| to[0] = 2.0);
+        let panels = Panels::of(1, &[1.0; 100]);
+        let values = Search { panels: &panels, query: |_, to: &mut [f32]| to[0] = 2.0 };
+        let open = Open { seen: None, allowed: None };
+        let found = best(&[0], 4, open, &values, None::<(f32, &Search<'_, NoQuery>)>);
         let rows: Vec<u32> = found[0].iter().map(|best| best.row).collect();
         assert_eq!(rows, [0, 1, 2, 3]);
     }

@@ -35,8 +35,13 @@ pub struct Concept {
     pub mode: String,
     /// The part of what varies between predictions of the mode's entities that this concept has.
     pub strength: f64,
+    /// Whether it is the level: how high values are with all entities of the other modes. Only where entities differ in that
+    /// most of all; their other concepts are then what some like and others do not.
+    pub level: bool,
     /// In a few words: the coupled columns that go with it most, one of each matrix.
     pub about: String,
+    /// The same for its opposite, if it has one.
+    pub opposite: String,
     /// The entities that have most of it.
     pub strongest: Vec<Scored>,
     /// The entities that have most of its opposite; none where concepts have no opposite.
@@ -121,19 +126,31 @@ fn describe(
             .collect()
     };
     let coupled = model.coupled().iter().filter(|matrix| matrix.mode == mode && matrix.factor.rows() > 0);
-    let columns: Vec<Columns> = coupled
-        .map(|matrix| Columns { matrix: matrix.name.clone(), columns: along(matrix, of_mode, concept, top) })
-        .collect();
-    let words: Vec<&str> = columns
-        .iter()
-        .filter_map(|matrix| matrix.columns.first())
-        .map(|column| column.name.as_str())
-        .collect();
+    let (mut columns, mut with, mut against) = (Vec::new(), Vec::new(), Vec::new());
+    for matrix in coupled {
+        let correlations = along(matrix, of_mode, concept);
+        let some = |sign: f64, top: usize| -> Vec<Scored> {
+            let scores = correlations.iter().map(|score| sign * score);
+            let some = largest(scores, top).into_iter().filter(|(_, score)| *score > 0.0);
+            let name = |row: usize| matrix.columns.label(matrix.columns.id(row)).into_owned();
+            some.map(|(row, score)| Scored { name: name(row), score: sign * score }).collect()
+        };
+        with.extend(some(1.0, 1).pop().map(|column| column.name));
+        against.extend(some(-1.0, 1).pop().map(|column| column.name));
+        columns.push(Columns { matrix: matrix.name.clone(), columns: some(1.0, top) });
+    }
+    let level = of_mode.level == Some(concept);
+    if level {
+        let value = model.value().unwrap_or("value");
+        (with, against) = (vec![format!("high {value} overall")], vec![format!("low {value} overall")]);
+    }
     Concept {
         name,
         mode: known.name().to_owned(),
         strength,
-        about: words.join(", "),
+        level,
+        about: with.join(", "),
+        opposite: if of_mode.around_mean { against.join(", ") } else { String::new() },
         strongest: named(1.0),
         weakest: if of_mode.around_mean { named(-1.0) } else { Vec::new() },
         columns,
@@ -141,8 +158,8 @@ fn describe(
     }
 }
 
-/// The columns whose predicted cells go up and down with a concept, by their correlation over the rows.
-fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize, top: usize) -> Vec<Scored> {
+/// How the predicted cells of each column go up and down with a concept: their correlation over the rows.
+fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize) -> Vec<f64> {
     let rank = mode.moments.mean.len();
     let covariance = mode.moments.covariance();
     // Of each number of a row with the concept.
@@ -166,10 +183,7 @@ fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize, top: usize) -
             .sum();
         product / (own * variance).sqrt()
     };
-    let scores = matrix.factor.values().chunks_exact(rank).map(correlation);
-    let some = largest(scores, top).into_iter().filter(|(_, score)| *score > 0.0);
-    let name = |row: usize| matrix.columns.label(matrix.columns.id(row)).into_owned();
-    some.map(|(row, score)| Scored { name: name(row), score }).collect()
+    matrix.factor.values().chunks_exact(rank).map(correlation).collect()
 }
 
 /// The mode whose ids are times, if there is one.

@@ -59,9 +59,23 @@ pub(super) fn gap_curve(points: &[f32], size: usize, most: usize, seed: u64) -> 
         Gap { k, gap: mean - sets[0][k - 1], error }
     };
     let gaps: Vec<Gap> = (1..=most).map(of_k).collect();
-    let enough = gaps.windows(2).find(|pair| pair[0].gap >= pair[1].gap - pair[1].error);
-    let k = enough.map_or(most, |pair| pair[0].k);
+    let k = pick(&gaps);
     GapCurve { gaps, k }
+}
+
+/// The smallest number whose gap is not below the next one's less its error (Tibshirani, Walther, Hastie 2001). That is 1 also
+/// where two clusters part what belongs together and more would not: if any number has clearly more than one cluster has,
+/// the search begins at 2.
+fn pick(gaps: &[Gap]) -> usize {
+    let from = |first: usize| {
+        let enough = gaps[first..].windows(2).find(|pair| pair[0].gap >= pair[1].gap - pair[1].error);
+        enough.map_or(gaps.len(), |pair| pair[0].k)
+    };
+    let above_one = |one: &Gap| gaps.iter().any(|gap| gap.gap - gap.error > one.gap + one.error);
+    match (from(0), gaps.first()) {
+        (1, Some(one)) if above_one(one) => from(1),
+        (k, _) => k,
+    }
 }
 
 /// A box along the main axes of points, in which points without clusters are drawn.
@@ -127,5 +141,16 @@ mod tests {
         assert!(curve.gaps.iter().all(|gap| gap.error > 0.0 && gap.error < 0.2));
         let even: Vec<f32> = (0..400).flat_map(|place| [(place % 20) as f32, (place / 20) as f32]).collect();
         assert_eq!(gap_curve(&even, 2, 6, 1).k, 1);
+    }
+
+    #[test]
+    fn one_cluster_is_picked_only_where_no_number_is_clearly_better() {
+        let curve = |gaps: &[f64]| -> Vec<Gap> {
+            gaps.iter().zip(1..).map(|(&gap, k)| Gap { k, gap, error: 0.01 }).collect()
+        };
+        assert_eq!(pick(&curve(&[0.5, 0.4, 0.6, 0.8, 0.7])), 4);
+        assert_eq!(pick(&curve(&[0.5, 0.4, 0.45, 0.51, 0.4])), 1);
+        assert_eq!(pick(&curve(&[0.1, 0.2, 0.3, 0.29])), 3);
+        assert_eq!((pick(&curve(&[0.1])), pick(&[])), (1, 0));
     }
 }

@@ -27,21 +27,26 @@ pub(super) fn check_mode(model: &Model, mode: usize) -> Result<(), Error> {
     Err(Error::param("mode", format!("from 1 to {}", model.modes().len()), mode.saturating_add(1)))
 }
 
-/// For each row of a mode of the data the model's row of the same entity.
-pub(super) fn rows(model: &Model, data: &Problem, mode: usize) -> Vec<u32> {
+/// For each row of a mode of the data the model's row of the same entity; [`UNKNOWN`] if it has none.
+pub(crate) fn rows(model: &Model, data: &Problem, mode: usize) -> Vec<u32> {
     let (own, others) = (&model.modes()[mode], &data.modes()[mode]);
     (0..others.rows()).map(|row| others.row_in(own, row).unwrap_or(UNKNOWN)).collect()
 }
 
-/// How many entries of the data each row of a mode of the model has.
-pub(super) fn counts(model: &Model, data: &Problem, mode: usize) -> Vec<u32> {
+/// How many entries of the data, which it was trained on, each row of a mode of the model has.
+///
+/// # Errors
+/// If there is no such mode, or the data have other modes.
+pub fn counts(model: &Model, data: &Problem, mode: usize) -> Result<Vec<u32>, Error> {
+    check_mode(model, mode)?;
+    check(model, data)?;
     let mut counts = vec![0; model.modes()[mode].rows()];
     for (row, count) in rows(model, data, mode).into_iter().zip(data.counts(mode)) {
         if let Some(sum) = counts.get_mut(row as usize) {
             *sum = count;
         }
     }
-    counts
+    Ok(counts)
 }
 
 /// Which rows of one mode each row of another was observed with.

@@ -27,11 +27,13 @@ pub struct Reasons<'a> {
 /// What a concept is worth to an entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worth {
-    /// How strong the concept is for it, which is not how strong it is in all: the root mean square of what 1 of the concept (which is usual) adds to predictions,
-    /// over all rows of the modes that are left over, or with those that were asked for.
+    /// How strong the concept is for it, which is not how strong it is in all: the root mean square of what 1 of the concept
+    /// (which is usual) adds to predictions, over all rows of the modes that are left over, or with those that were asked for.
     pub own_strength: f64,
     /// What 1 of the concept adds to a prediction, with what stands for the other modes; below 0 the fewer the better.
     pub adds: f64,
+    /// What it adds for the average entity.
+    pub usual: f64,
     /// The concept; its times are what 1 of it adds to predictions of this entity then.
     #[serde(flatten)]
     pub concept: Concept,
@@ -40,13 +42,19 @@ pub struct Worth {
 /// Why an item is predicted a higher value than the average one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reason {
-    /// The place of the concept that adds most among [`Reasons::concepts`].
+    /// The place of the concept among [`Reasons::concepts`]: the one that adds most, but for the level, which is what
+    /// everybody likes, unless that is nearly all there is.
     pub concept: usize,
-    /// Whether it is that the item has little of it.
+    /// Whether it is that the item has little of it, or its opposite.
     pub little: bool,
     /// How much it adds.
     pub adds: f64,
+    /// How much the level adds; 0 where the items' concepts have none.
+    pub overall: f64,
 }
+
+/// A concept that adds less than this part of what the level adds is no reason.
+const LEAST: f64 = 0.05;
 
 impl<'a> Reasons<'a> {
     /// The reasons of a recommender, with `top` entities and columns of each concept.
@@ -93,7 +101,8 @@ impl<'a> Reasons<'a> {
             let factor = &model.factors()[other.place];
             weighted.multiply(other.place, factor.rank(), &Moments::of(factor).second);
         }
-        let adds = self.adds(row);
+        let adds = self.adds(model.factors()[*by].row(row as usize));
+        let usual = self.adds(&model.factors()[*by].average());
         let worth = |(place, concept): (usize, &Concept)| {
             let [mut a, mut b] = [core.clone(), weighted.clone()];
             a.multiply(*items, 1, self.basis.direction(place));
@@ -101,7 +110,7 @@ impl<'a> Reasons<'a> {
             let square: f64 =
                 a.values().iter().zip(b.values()).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
             let concept = Concept { times: self.times(row, place), ..concept.clone() };
-            Worth { own_strength: square.max(0.0).sqrt(), adds: adds[place], concept }
+            Worth { own_strength: square.max(0.0).sqrt(), adds: adds[place], usual: usual[place], concept }
         };
         let mut all: Vec<Worth> = self.concepts.iter().enumerate().map(worth).collect();
         all.sort_by(|a, b| b.own_strength.total_cmp(&a.own_strength));
@@ -129,10 +138,10 @@ impl<'a> Reasons<'a> {
         Some((0..factor.rows()).map(at).collect())
     }
 
-    /// What 1 of each concept adds to a row's predictions.
-    fn adds(&self, row: u32) -> Vec<f64> {
+    /// What 1 of each concept adds to predictions with such a row.
+    fn adds(&self, row: &[f32]) -> Vec<f64> {
         let mut query = vec![0.0; self.recommender.model.factors()[self.recommender.items].rank()];
-        self.recommender.query(row, &mut query);
+        self.recommender.query_of(row, &mut query);
         let dot = |direction: &[f64]| direction.iter().zip(&query).map(|(a, &b)| a * f64::from(b)).sum();
         (0..self.basis.concepts).map(|concept| dot(self.basis.direction(concept))).collect()
     }
@@ -141,38 +150,55 @@ impl<'a> Reasons<'a> {
     /// where no concept adds anything.
     pub fn of(&self, rows: &[u32], best: &[Vec<Best>]) -> Vec<Vec<Option<Reason>>> {
         let of_row = |(&row, best): (&u32, &Vec<Best>)| {
-            let adds = self.adds(row);
+            let Recommender { model, by, .. } = self.recommender;
+            let adds = self.adds(model.factors()[*by].row(row as usize));
             best.iter().map(|best| self.reason(&adds, best.row as usize)).collect()
         };
         rows.par_iter().zip(best).map(of_row).collect()
     }
 
     fn reason(&self, adds: &[f64], item: usize) -> Option<Reason> {
-        let mut most: Option<Reason> = None;
-        for (concept, (adds, mean)) in adds.iter().zip(&self.means).enumerate() {
-            let over = f64::from(self.basis.score(item, concept)) - mean;
-            let adds = over * adds;
-            if adds > most.map_or(0.0, |most| most.adds) {
-                most = Some(Reason { concept, little: over < 0.0, adds });
-            }
-        }
-        most
+        let part = |concept: usize| {
+            let over = f64::from(self.basis.score(item, concept)) - self.means[concept];
+            (over, over * adds[concept])
+        };
+        let overall = self.basis.level.map_or(0.0, |level| part(level).1);
+        let reason = |concept: usize| {
+            let (over, adds) = part(concept);
+            Reason { concept, little: over < 0.0, adds, overall }
+        };
+        let tastes = (0..adds.len()).filter(|&concept| self.basis.level != Some(concept)).map(reason);
+        let most = tastes.max_by(|a, b| a.adds.total_cmp(&b.adds).then(b.concept.cmp(&a.concept)));
+        let most = most.filter(|most| most.adds > (LEAST * overall).max(0.0));
+        most.or_else(|| self.basis.level.filter(|_| overall > 0.0).map(reason))
     }
 
-    /// A reason in a few words: `B4: spa & health, Arizona`; where no matrix is coupled, entities that have much of the
-    /// concept stand for it.
+    /// A reason in a few words: `B4: spa & health, Arizona`, or `-B4: pizza, Ohio` for its opposite; where no matrix is
+    /// coupled, entities that have much of the concept stand for it.
     pub fn words(&self, reason: &Reason) -> String {
         let concept = &self.concepts[reason.concept];
-        let little = if reason.little { "little of " } else { "" };
-        format!("{little}{}: {}", concept.name, about(concept))
+        match (reason.little, concept.weakest.is_empty()) {
+            (false, _) => format!("{}: {}", concept.name, about(concept)),
+            (true, false) => format!("-{}: {}", concept.name, opposite(concept)),
+            (true, true) => format!("little of {}: {}", concept.name, about(concept)),
+        }
     }
 }
 
 /// A concept in a few words.
 pub fn about(concept: &Concept) -> String {
-    if !concept.about.is_empty() {
-        return concept.about.clone();
+    in_words(&concept.about, &concept.strongest)
+}
+
+/// The opposite of a concept in a few words; none if it has no opposite.
+pub fn opposite(concept: &Concept) -> String {
+    if concept.weakest.is_empty() { String::new() } else { in_words(&concept.opposite, &concept.weakest) }
+}
+
+fn in_words(columns: &str, entities: &[Scored]) -> String {
+    if !columns.is_empty() {
+        return columns.to_owned();
     }
-    let names: Vec<&str> = concept.strongest.iter().take(2).map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = entities.iter().take(2).map(|one| one.name.as_str()).collect();
     format!("as {}", names.join(", "))
 }

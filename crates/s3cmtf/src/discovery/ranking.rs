@@ -29,6 +29,8 @@ pub struct RankingParams {
     pub most: usize,
     /// The seed of that choice.
     pub seed: u64,
+    /// See [`Recommender::cautious`].
+    pub caution: f32,
 }
 
 /// How good recommendations are.
@@ -84,7 +86,7 @@ pub fn ranking(
     if k == 0 || params.most == 0 {
         return Err(Error::param("k", "1 or more", 0));
     }
-    let mut recommender = Recommender::new(model, by, items, &[])?;
+    let mut recommender = Recommender::new(model, by, items, &[])?.cautious(params.caution)?;
     if let Some(data) = data {
         recommender = recommender.without_seen(data)?;
     }
@@ -107,8 +109,9 @@ pub fn ranking(
         }
     }
     let all = model.modes()[items].rows();
-    let popular = data.map(|data| {
-        let mut places: Vec<(u32, u32)> = known::counts(model, data, items).into_iter().zip(0..).collect();
+    let counts = data.map(|data| known::counts(model, data, items)).transpose()?;
+    let popular = counts.map(|counts| {
+        let mut places: Vec<(u32, u32)> = counts.into_iter().zip(0..).collect();
         places.sort_unstable_by_key(|&(count, row)| (std::cmp::Reverse(count), row));
         let mut tally = Tally::default();
         for (row, relevant) in &wanted {

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::best::{Best, Open, Panels};
+use super::best::{Best, Open, Panels, Search, best};
 use super::concepts::time_mode;
+use super::doubt::Doubt;
 use super::known::{self, Seen};
 use crate::model::Core;
 use crate::table::time::Bin;
@@ -20,6 +21,7 @@ pub struct Recommender<'a> {
     /// What is left of the core: a row per concept of `by`.
     weights: Vec<f32>,
     panels: Panels,
+    doubt: Option<Doubt<'a>>,
     seen: Option<Seen>,
     allowed: Option<Vec<bool>>,
 }
@@ -89,9 +91,35 @@ impl<'a> Recommender<'a> {
             by,
             items,
             others,
+            doubt: None,
             seen: None,
             allowed: None,
         })
+    }
+
+    /// Ranks items by their prediction less so many standard deviations of what the model does not know of it, so that an item
+    /// of which it knows little does not come first for one lucky value. What scatters by itself is not taken off.
+    ///
+    /// # Errors
+    /// If it is below 0 or no number, or the model does not know how well it knows its rows.
+    pub fn cautious(mut self, caution: f32) -> Result<Self, Error> {
+        if !(caution.is_finite() && caution >= 0.0) {
+            return Err(Error::param("caution", "a number, 0 or more", caution));
+        }
+        if caution == 0.0 {
+            self.doubt = None;
+            return Ok(self);
+        }
+        let Some(uncertainty) = self.model.uncertainty() else {
+            return Err(Error::Problem(
+                "the model does not know how well it knows its rows, which caution needs; those that bayes fits and that \
+                 are not made orthogonal do"
+                    .into(),
+            ));
+        };
+        let factor = &self.model.factors()[self.items];
+        self.doubt = Some(Doubt::of(uncertainty, (self.by, self.items), factor, &self.weights, caution));
+        Ok(self)
     }
 
     /// Leaves out what the data, which the model was trained on, have observed already.
@@ -187,13 +215,28 @@ impl<'a> Recommender<'a> {
         let count = self.model.modes()[self.by].rows();
         assert!(rows.iter().all(|&row| (row as usize) < count), "a row of {count}");
         let open = Open { seen: self.seen.as_ref(), allowed: self.allowed.as_deref() };
-        self.panels.best(rows, top, open, |row, query| self.query(row, query))
+        let values = Search { panels: &self.panels, query: |row, query: &mut [f32]| self.query(row, query) };
+        let rank = self.model.factors()[self.items].rank();
+        let variances = self.doubt.as_ref().map(|doubt| {
+            let query = move |row: u32, to: &mut [f32]| {
+                let mut query = vec![0.0; rank];
+                self.query(row, &mut query);
+                doubt.query(row, &query, to);
+            };
+            (doubt.caution, Search { panels: &doubt.panels, query })
+        });
+        let variances = variances.as_ref().map(|(caution, search)| (*caution, search));
+        best(rows, top, open, &values, variances)
     }
 
     /// What an item's row is multiplied with for a prediction.
-    pub(super) fn query(&self, row: u32, query: &mut [f32]) {
+    fn query(&self, row: u32, query: &mut [f32]) {
+        self.query_of(self.model.factors()[self.by].row(row as usize), query);
+    }
+
+    /// The same for any row.
+    pub(super) fn query_of(&self, row: &[f32], query: &mut [f32]) {
         query.fill(0.0);
-        let row = self.model.factors()[self.by].row(row as usize);
         for (&number, weights) in row.iter().zip(self.weights.chunks_exact(query.len())) {
             query.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += number * weight);
         }

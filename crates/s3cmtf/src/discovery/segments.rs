@@ -57,9 +57,8 @@ pub fn segments(
         .collect();
     let mut found = Vec::new();
     if let Some(data) = data {
-        known::check(model, data)?;
         for &mode in modes {
-            let counts = known::counts(model, data, mode);
+            let counts = known::counts(model, data, mode)?;
             let step = |&row: &u32| {
                 let count = counts.get(row as usize).copied().unwrap_or(0);
                 STEPS.iter().position(|&most| count <= most).unwrap_or(STEPS.len())

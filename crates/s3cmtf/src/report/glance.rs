@@ -158,7 +158,7 @@ fn over(data: &Problem, mode: usize) -> Option<Vec<(String, usize)>> {
 }
 
 /// The counts that are shown together, in order: 1, 2 to 3, 4 to 7 and so on, or even steps where those would be few.
-pub(super) fn ranges(counts: &[u32]) -> Vec<[u32; 2]> {
+fn ranges(counts: &[u32]) -> Vec<[u32; 2]> {
     let (Some(&least), Some(&most)) = (counts.iter().min(), counts.iter().max()) else { return Vec::new() };
     let mut doubling = vec![bounds(least)];
     while let Some([_, last]) = doubling.last()

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::sampled::places;
 use super::{TOP, cut, label, time_bin};
 use crate::discovery::{Cluster, Clusters};
-use crate::discovery::{Columns, Concepts, GapCurve, K, Marks, Scored, Space, clusters};
+use crate::discovery::{Columns, Concept, GapCurve, K, Marks, Scored, Space, clusters};
 use crate::{Error, Model, Problem};
 
 /// No more cards of a mode, points of a curve, points of a map and modes with a map than this.
@@ -23,58 +23,40 @@ const LEAST: f64 = 0.005;
 /// Concepts as cards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cards {
-    /// Mode by mode, the strongest first.
-    pub cards: Vec<Card>,
+    /// Mode by mode, the strongest first; of many times some.
+    pub cards: Vec<Concept>,
     /// How many weaker ones are left out.
     pub left_out: usize,
-    /// What the places of the curves are called; none if there is no mode of times.
-    pub times: Vec<String>,
-}
-
-/// A concept.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Card {
-    /// What it is called.
-    pub name: String,
-    /// The mode.
-    pub mode: String,
-    /// Its part of what varies between the mode's entities.
-    pub strength: f64,
-    /// The coupled columns that go with it most.
-    pub about: String,
-    /// The entities that have most of it.
-    pub strongest: Vec<Scored>,
-    /// Those that have most of its opposite.
-    pub weakest: Vec<Scored>,
-    /// The coupled columns that go with it, by their correlation.
-    pub columns: Vec<Columns>,
-    /// How strong it is over time.
-    pub curve: Vec<f64>,
 }
 
 impl Cards {
-    pub(super) fn of(model: &Model, found: &Concepts) -> Self {
-        let times = model.modes().iter().find(|mode| time_bin(mode).is_some());
-        let shown = places(times.map_or(0, |mode| mode.rows()), MOST_TIMES);
-        let times = times.map_or(Vec::new(), |mode| shown.iter().map(|&row| label(mode, row)).collect());
+    pub(super) fn of(model: &Model, found: Vec<Concept>) -> Self {
+        let all = found.len();
         let mut cards = Vec::new();
         for mode in model.modes() {
-            let own = found.concepts.iter().filter(|concept| concept.mode == mode.name());
+            let own = found.iter().filter(|concept| concept.mode == mode.name());
             let own = own.enumerate().filter(|(place, concept)| *place == 0 || concept.strength >= LEAST);
-            cards.extend(own.take(MOST_CARDS).map(|(_, concept)| Card {
-                name: concept.name.clone(),
-                mode: cut(&concept.mode),
-                strength: concept.strength,
-                about: cut(&concept.about),
-                strongest: concept.strongest.iter().map(shortened).collect(),
-                weakest: concept.weakest.iter().map(shortened).collect(),
-                columns: concept.columns.iter().map(columns).collect(),
-                curve: concept.times.as_ref().map_or(Vec::new(), |times| {
-                    shown.iter().filter_map(|&row| times.get(row)).map(|time| time.score).collect()
-                }),
-            }));
+            cards.extend(own.take(MOST_CARDS).map(|(_, concept)| card(concept)));
         }
-        Cards { left_out: found.concepts.len() - cards.len(), cards, times }
+        Cards { left_out: all - cards.len(), cards }
+    }
+}
+
+fn card(concept: &Concept) -> Concept {
+    let some = |times: &Vec<Scored>| {
+        places(times.len(), MOST_TIMES).into_iter().map(|row| shortened(&times[row])).collect()
+    };
+    Concept {
+        name: concept.name.clone(),
+        mode: cut(&concept.mode),
+        strength: concept.strength,
+        level: concept.level,
+        about: cut(&concept.about),
+        opposite: cut(&concept.opposite),
+        strongest: concept.strongest.iter().map(shortened).collect(),
+        weakest: concept.weakest.iter().map(shortened).collect(),
+        columns: concept.columns.iter().map(columns).collect(),
+        times: concept.times.as_ref().map(some),
     }
 }
 

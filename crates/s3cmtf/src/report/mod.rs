@@ -14,10 +14,10 @@ mod sampled;
 
 pub use self::core::{CoreMap, CoreMode, Part, Strong};
 pub use glance::{Bar, Glance, MatrixGlance, ModeGlance, Spread};
-pub use groups::{Card, Cards, Groups, Place};
+pub use groups::{Cards, Groups, Place};
 pub use recommend::{Person, Recommendations};
 pub use render::render;
-pub use residuals::{Level, Residuals, Segment, SegmentPart};
+pub use residuals::{Level, Residuals};
 pub use run::{Course, Settings, Step};
 
 use serde::Serialize;
@@ -109,7 +109,8 @@ impl Report {
             return Err(Error::Problem(format!("the data have {other} modes, but the model has {own}")));
         }
         let core = model.core().ranks(model.modes().len()).iter().map(|&rank| rank as f64).product::<f64>();
-        let (core, cards, groups) = if core > MOST_CORE as f64 {
+        let readable = core <= MOST_CORE as f64;
+        let (core, cards, groups) = if !readable {
             let why = format!("The core has {core} numbers, more than can be read: a lower rank tells more.");
             (Section::Absent(why.clone()), Section::Absent(why.clone()), Section::Absent(why))
         } else {
@@ -124,7 +125,7 @@ impl Report {
                 if found.concepts.is_empty() {
                     no_concepts()
                 } else {
-                    Section::Shown(Cards::of(model, &found))
+                    Section::Shown(Cards::of(model, found.concepts))
                 },
                 if groups.is_empty() {
                     Section::Absent("No mode has enough entities to fall into clusters.".into())
@@ -135,7 +136,9 @@ impl Report {
         };
         let (residuals, recommendations) = match data {
             None => (no_data("how single predictions err"), no_data("what is new to whom")),
-            Some(data) => (Section::Shown(Residuals::of(model, data)?), recommend::of(model, data)?),
+            Some(data) => {
+                (Section::Shown(Residuals::of(model, data)?), recommend::of(model, data, readable)?)
+            }
         };
         Ok(Report {
             title: cut(&options.title),
@@ -183,13 +186,18 @@ fn time_bin(mode: &Mode) -> Option<Bin> {
 
 /// How many rows of a mode of times are shown together, and what these are called.
 fn times(mode: &Mode) -> (usize, Vec<String>) {
-    let rows = mode.rows();
-    let together = rows.div_ceil(MOST_TIMES).max(1);
-    let name = |first: usize| match (first + together).min(rows) - 1 {
-        last if last == first => label(mode, first),
-        last => format!("{} to {}", label(mode, first), label(mode, last)),
-    };
-    (together, (0..rows).step_by(together).map(name).collect())
+    let names: Vec<String> = (0..mode.rows()).map(|row| label(mode, row)).collect();
+    let together = names.len().div_ceil(MOST_TIMES).max(1);
+    (together, (0..names.len()).step_by(together).map(|first| span(&names, first, together)).collect())
+}
+
+/// What the place among `names` where some that are shown together begin is called.
+fn span(names: &[String], first: usize, together: usize) -> String {
+    match &names[first..(first + together).min(names.len())] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+    }
 }
 
 #[cfg(test)]

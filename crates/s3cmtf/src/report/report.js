@@ -333,9 +333,10 @@
     holder.append(html("div", { class: "scale" }, `−${short(usual)}`, html("i", { "aria-hidden": "true" }), `+${short(usual)}`));
   };
 
-  const curve = (holder, card, times) => {
+  const curve = (holder, card) => {
     plot(holder, 74, (chart) => {
-      const values = card.curve;
+      const values = card.times.map((time) => time.score);
+      const times = card.times.map((time) => time.name);
       const [low, high] = extent(values, Math.min(0, ...values), Math.max(0, ...values));
       const x = scale([0, Math.max(1, values.length - 1)], 3, chart.width - 3);
       const y = scale([low, high], 54, 6);
@@ -445,15 +446,16 @@
     calibration: (holder) => calibration(holder, report.residuals.shown.levels),
     segment: (holder, index) => {
       const segment = report.residuals.shown.segments[index];
-      columns(holder, segment.parts.map((part) => ({
-        name: part.name.replace(" to ", "–"), value: part.rmse, lines: [part.name, `RMSE ${short(part.rmse)}`, `${grouped(part.entries)} entries`],
-      })), { xName: segment.times ? segment.by : "entries" });
+      const unit = segment.by === "time" ? "" : " entries in training";
+      columns(holder, segment.segments.map((part) => ({
+        name: part.name.replace(" to ", "–").replace("-", unit ? "–" : "-"), value: part.rmse,
+        lines: [`${part.name}${unit}`, `RMSE ${short(part.rmse)}`, `${grouped(part.entries)} entries`],
+      })), { xName: unit ? "entries in training" : segment.mode });
     },
     core: (holder) => core(holder, report.core.shown),
     curve: (holder, name) => {
-      const { cards, times } = report.cards.shown;
-      const card = cards.find((card) => card.name === name);
-      if (card) curve(holder, card, times);
+      const card = report.cards.shown.cards.find((card) => card.name === name);
+      if (card) curve(holder, card);
     },
     map: (holder, index) => map(holder, report.groups.shown[index]),
     gap: (holder, index) => gap(holder, report.groups.shown[index].gap),
@@ -470,21 +472,24 @@
 
   // Recommendations
 
-  const recommend = ({ list, items, things }) => {
+  const recommend = ({ list, items, reasons, things }) => {
     const input = document.getElementById("person");
     const status = document.getElementById("matches");
     const tables = document.getElementById("person-tables");
     document.getElementById("people").append(...list.map((person) => html("option", { value: person.name })));
-    const table = (heading, rows, column) => html("div", {},
+    const because = (reason) => html("td", { class: "reason" }, reason == null ? "" : reasons[reason]);
+    const table = (heading, rows, column, why) => html("div", {},
       html("h3", {}, heading),
       html("div", { class: "scroll" }, html("table", {},
-        html("thead", {}, html("tr", {}, html("th", {}, things), html("th", { class: "number" }, column))),
-        html("tbody", {}, ...rows.map(([item, value]) => html("tr", {}, html("td", {}, items[item]), html("td", { class: "number" }, short(value))))),
+        html("thead", {}, html("tr", {}, html("th", {}, things), html("th", { class: "number" }, column), ...(why ? [html("th", {}, "because of")] : []))),
+        html("tbody", {}, ...rows.map(([item, value, reason]) => html("tr", {},
+          html("td", {}, items[item]), html("td", { class: "number" }, short(value)), ...(why ? [because(reason)] : []),
+        ))),
       )),
     );
     const show = (person) => {
       tables.replaceChildren(
-        table(`New to ${person.name}`, person.best, `predicted ${report.value}`),
+        table(`New to ${person.name}`, person.best, `predicted ${report.value}`, reasons.length > 0),
         table(`Best of what ${person.name} has`, person.known, `observed ${report.value}`),
       );
     };

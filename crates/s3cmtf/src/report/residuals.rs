@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::glance::{Bar, ranges};
+use super::glance::Bar;
 use super::sampled::places;
-use super::{cut, time_bin, times};
+use super::{MOST_TIMES, cut, span, time_bin};
+use crate::discovery::{Segment, Segments, rows, segments};
 use crate::problem::UNKNOWN;
-use crate::{Entries, Error, Mode, Model, Problem};
+use crate::{Entries, Error, Model, Problem};
 
 /// No more entries than this are predicted.
 const MOST: usize = 200_000;
@@ -32,7 +33,7 @@ pub struct Residuals {
     /// What was observed where predictions are alike, from low to high.
     pub levels: Vec<Level>,
     /// The errors of parts of the entries.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<Segments>,
 }
 
 /// Entries whose predictions are alike.
@@ -50,34 +51,13 @@ pub struct Level {
     pub entries: usize,
 }
 
-/// One way to part the entries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Segment {
-    /// By what.
-    pub by: String,
-    /// Whether parts are times.
-    pub times: bool,
-    /// The parts in order.
-    pub parts: Vec<SegmentPart>,
-}
-
-/// A part of the entries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SegmentPart {
-    /// What they have in common.
-    pub name: String,
-    /// How many they are.
-    pub entries: usize,
-    /// Their root mean squared error.
-    pub rmse: f64,
-}
-
 impl Residuals {
     pub(super) fn of(model: &Model, data: &Problem) -> Result<Self, Error> {
         let shown: Vec<u32> =
             places(data.entries().len(), MOST).into_iter().map(|place| place as u32).collect();
         let entries = data.entries().select(&shown);
-        let predicted = model.predict(&by_ids(model, data, &entries), false)?;
+        let entries = by_ids(model, data, &entries);
+        let predicted = model.predict(&entries, false)?;
         let predicted: Vec<f64> = predicted.into_iter().map(f64::from).collect();
         let observed: Vec<f64> = entries.values().iter().map(|&value| f64::from(value)).collect();
         let errors: Vec<f64> = observed.iter().zip(&predicted).map(|(o, p)| o - p).collect();
@@ -85,7 +65,6 @@ impl Residuals {
             errors.iter().map(|&error| of(error)).sum::<f64>() / errors.len().max(1) as f64
         };
         let rmse = mean(&|error| error * error).sqrt();
-        let segments = (0..data.order()).filter_map(|mode| segment(data, &entries, mode, &errors));
         Ok(Residuals {
             entries: entries.len(),
             of: data.entries().len(),
@@ -94,25 +73,22 @@ impl Residuals {
             bias: mean(&|error| error),
             histogram: spread(&errors, rmse),
             levels: levels(&predicted, &observed),
-            segments: segments.collect(),
+            segments: parts(model, data, &entries)?,
         })
     }
 }
 
 /// Entries of the data, by the ids that the model has for them.
-pub(super) fn by_ids(model: &Model, data: &Problem, entries: &Entries) -> Entries {
-    let indices = data.modes().iter().zip(model.modes()).enumerate().map(|(number, (of_data, of_model))| {
-        let ids = ids(of_data, of_model);
-        let id = |&row: &u32| ids.get(row as usize).copied().unwrap_or(UNKNOWN);
+fn by_ids(model: &Model, data: &Problem, entries: &Entries) -> Entries {
+    let indices = model.modes().iter().enumerate().map(|(number, mode)| {
+        let rows = rows(model, data, number);
+        let id = |&row: &u32| match rows[row as usize] {
+            UNKNOWN => UNKNOWN,
+            row => mode.id(row as usize),
+        };
         entries.indices(number).iter().map(id).collect()
     });
     Entries::from_rows(entries.name().to_owned(), indices.collect(), entries.values().to_vec())
-}
-
-/// For each row of the data's mode, the id that the model has for it.
-pub(super) fn ids(of_data: &Mode, of_model: &Mode) -> Vec<u32> {
-    let id = |row: usize| of_data.row_in(of_model, row).map_or(UNKNOWN, |row| of_model.id(row as usize));
-    (0..of_data.rows()).map(id).collect()
 }
 
 fn spread(errors: &[f64], rmse: f64) -> Vec<Bar> {
@@ -149,40 +125,32 @@ fn levels(predicted: &[f64], observed: &[f64]) -> Vec<Level> {
     order.chunks(size).map(level).collect()
 }
 
-/// The errors by time, or by how many entries an entity has.
-fn segment(data: &Problem, entries: &Entries, mode: usize, errors: &[f64]) -> Option<Segment> {
-    let known = &data.modes()[mode];
-    let is_time = time_bin(known).is_some();
-    let (part_of, names): (Vec<usize>, Vec<String>) = if is_time {
-        let (together, names) = times(known);
-        ((0..known.rows()).map(|row| row / together).collect(), names)
-    } else {
-        let counts = data.counts(mode);
-        let ranges = ranges(&counts);
-        let part = |count: &u32| ranges.partition_point(|[_, high]| high < count);
-        let name = |[low, high]: &[u32; 2]| match low == high {
-            true => low.to_string(),
-            false => format!("{low} to {high}"),
-        };
-        (counts.iter().map(part).collect(), ranges.iter().map(name).collect())
-    };
-    let mut sums = vec![(0usize, 0.0f64); names.len()];
-    for (&row, error) in entries.indices(mode).iter().zip(errors) {
-        let sum = &mut sums[part_of[row as usize]];
-        *sum = (sum.0 + 1, sum.1 + error * error);
-    }
-    let parts = names.into_iter().zip(sums).filter(|(_, (count, _))| *count > 0);
-    let parts: Vec<SegmentPart> = parts
-        .map(|(name, (entries, squares))| SegmentPart {
-            name,
-            entries,
-            rmse: (squares / entries as f64).sqrt(),
-        })
-        .collect();
-    let by = match is_time {
-        true => cut(known.name()),
-        false => format!("how many entries the {} has", cut(known.name())),
-    };
+/// The errors of parts of the entries, given by ids; of many times some together.
+fn parts(model: &Model, data: &Problem, entries: &Entries) -> Result<Vec<Segments>, Error> {
+    let plain: Vec<usize> =
+        (0..data.order()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
+    let mut found = segments(model, Some(data), entries, &plain, false)?;
     // One part says nothing that the RMSE of all does not say.
-    (parts.len() > 1).then_some(Segment { by, times: is_time, parts })
+    found.retain(|by| by.segments.len() > 1);
+    for by in &mut found {
+        by.mode = cut(&by.mode);
+        let together = by.segments.len().div_ceil(MOST_TIMES).max(1);
+        let names: Vec<String> = by.segments.iter().map(|segment| cut(&segment.name)).collect();
+        let some = by.segments.chunks(together).enumerate();
+        by.segments =
+            some.map(|(place, some)| joined(span(&names, place * together, together), some)).collect();
+    }
+    Ok(found)
+}
+
+fn joined(name: String, some: &[Segment]) -> Segment {
+    let entries: usize = some.iter().map(|one| one.entries).sum();
+    let sum = |of: fn(&Segment) -> f64| some.iter().map(|one| of(one) * one.entries as f64).sum::<f64>();
+    let mean = |sum: f64| sum / entries.max(1) as f64;
+    Segment {
+        name,
+        entries,
+        rmse: mean(sum(|one| one.rmse * one.rmse)).sqrt(),
+        mae: mean(sum(|one| one.mae)),
+    }
 }
