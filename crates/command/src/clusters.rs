@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Clusters, K, Marks, Scored};
+use s3cmtf::discovery::{self, Clusters, K, Mark, Marks};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
+use crate::print;
 use crate::saved::Saved;
-use crate::{print, show};
+use crate::show::{self, Cell};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
@@ -34,14 +35,15 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| write_all(out, &found, rows))?;
+        print::styled(|out| write_all(out, &found, rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
     let count = found.clusters.len();
-    write!(out, "{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" })?;
+    let title = format!("{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" });
+    write!(out, "{}", Cell::new(show::HEADING, title))?;
     if let Some(curve) = &found.gap {
         write!(out, ", by the gap statistic over 1 to {}:", curve.gaps.len())?;
         let gaps: Vec<f64> = curve.gaps.iter().map(|gap| gap.gap).collect();
@@ -49,22 +51,26 @@ fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<(
     }
     writeln!(out)?;
     for cluster in &found.clusters {
-        writeln!(out, "\n{:>3}  {} of {}: {}", cluster.cluster, cluster.size, rows, names(&cluster.typical))?;
+        let number = Cell::new(show::HEADING, format!("{:>3}", cluster.cluster));
+        let size = Cell::from(format!("  {} of {rows}: ", cluster.size));
+        let names: Vec<Vec<Cell>> = cluster.typical.iter().map(|one| vec![Cell::from(&one.name)]).collect();
+        writeln!(out)?;
+        write_list(out, &[number, size], &names)?;
         let width = cluster.marks.iter().map(|marks| marks.matrix.chars().count()).max().unwrap_or(0);
         for Marks { matrix, columns } in cluster.marks.iter().filter(|marks| !marks.columns.is_empty()) {
-            let column = |mark: &discovery::Mark| {
-                format!("{} {:.0} % ({:.1}x)", mark.name, 100.0 * mark.share, mark.lift)
+            let column = |mark: &Mark| {
+                let numbers = format!("{:.0} % ({:.1}x)", 100.0 * mark.share, mark.lift);
+                vec![Cell::from(&mark.name), Cell::new(show::DIM, numbers)]
             };
-            let columns: Vec<String> = columns.iter().map(column).collect();
-            writeln!(out, "     {matrix:width$}  {}", columns.join(", "))?;
+            let columns: Vec<Vec<Cell>> = columns.iter().map(column).collect();
+            write_list(out, &[Cell::new(show::DIM, format!("     {matrix:width$}  "))], &columns)?;
         }
     }
     Ok(())
 }
 
-fn names(scored: &[Scored]) -> String {
-    let names: Vec<&str> = scored.iter().map(|scored| scored.name.as_str()).collect();
-    names.join(", ")
+fn write_list(out: &mut dyn Write, before: &[Cell], things: &[Vec<Cell>]) -> io::Result<()> {
+    show::list(before, things).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Writes the cluster of each entity.

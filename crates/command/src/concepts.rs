@@ -8,7 +8,7 @@ use s3cmtf::discovery::{self, Concept, Concepts, Scored};
 use crate::args::ConceptsArgs;
 use crate::print::{self, short};
 use crate::saved::Saved;
-use crate::show;
+use crate::show::{self, Cell};
 
 /// Concepts below this part of what varies are not shown.
 const WEAK: f64 = 0.005;
@@ -27,25 +27,31 @@ pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| write_all(out, &found))?;
+        print::styled(|out| write_all(out, &found))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
     for (number, of_mode) in found.concepts.chunk_by(|a, b| a.mode == b.mode).enumerate() {
-        writeln!(out, "{}{}:", if number == 0 { "" } else { "\n" }, of_mode[0].mode)?;
+        let title = Cell::new(show::HEADING, format!("{}:", of_mode[0].mode));
+        writeln!(out, "{}{title}", if number == 0 { "" } else { "\n" })?;
         let (shown, weak): (Vec<&Concept>, Vec<&Concept>) =
             of_mode.iter().partition(|concept| concept.strength >= WEAK);
         shown.into_iter().try_for_each(|concept| show_one(out, concept))?;
         if let [first, ..] = weak[..] {
-            writeln!(out, "  and {} from {} on that matter little; --json has them", weak.len(), first.name)?;
+            let rest =
+                format!("and {} from {} on that matter little; --json has them", weak.len(), first.name);
+            writeln!(out, "  {}", Cell::new(show::DIM, rest))?;
         }
     }
     if !found.interactions.is_empty() {
-        writeln!(out, "\nwhat goes together, and what that adds:")?;
+        writeln!(out, "\n{}", Cell::new(show::HEADING, "what goes together, and what that adds:"))?;
+        let most = found.interactions.iter().map(|one| one.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         for interaction in &found.interactions {
-            writeln!(out, "  {:>+8.3}  {}", interaction.value, interaction.concepts.join(" with "))?;
+            let names = interaction.concepts.join(" with ");
+            let bar = show::bar(interaction.value / most, 8);
+            writeln!(out, "  {:>+8.3}  {names}  {bar}", interaction.value)?;
         }
     }
     Ok(())
@@ -53,23 +59,27 @@ fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
 
 fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
     let Concept { name, strength, about, strongest, weakest, columns, times, .. } = concept;
-    writeln!(out, "  {name:<4} {:>3.0} %  {about}", 100.0 * strength)?;
-    for (sign, entities) in [('+', strongest), ('-', weakest)] {
+    let share = format!("{:>3.0} %", 100.0 * strength);
+    let head = format!("{} {}", Cell::new(show::HEADING, format!("{name:<4}")), Cell::new(show::DIM, share));
+    writeln!(out, "  {head}  {}", Cell::from(about))?;
+    for (sign, style, entities) in [("+ ", show::BAR, strongest), ("- ", show::MINUS, weakest)] {
         if !entities.is_empty() {
-            writeln!(out, "       {sign} {}", list(entities))?;
+            write_list(out, Cell::new(style, sign), entities)?;
         }
     }
     for matrix in columns.iter().filter(|matrix| !matrix.columns.is_empty()) {
-        writeln!(out, "       {}: {}", matrix.matrix, list(&matrix.columns))?;
+        write_list(out, Cell::new(show::DIM, format!("{}: ", matrix.matrix)), &matrix.columns)?;
     }
     if let Some([first, .., last]) = times.as_deref() {
         let values: Vec<f64> = times.iter().flatten().map(|time| time.score).collect();
-        writeln!(out, "       {} {} {}", first.name, show::spark(&values), last.name)?;
+        let [first, last] = [first, last].map(|time| Cell::new(show::DIM, &time.name));
+        writeln!(out, "       {first} {} {last}", show::spark(&values))?;
     }
     Ok(())
 }
 
-fn list(scored: &[Scored]) -> String {
-    let one = |scored: &Scored| format!("{} {}", scored.name, short(scored.score));
-    scored.iter().map(one).collect::<Vec<_>>().join(", ")
+fn write_list(out: &mut dyn Write, before: Cell, scored: &[Scored]) -> io::Result<()> {
+    let one = |scored: &Scored| vec![Cell::from(&scored.name), Cell::new(show::DIM, short(scored.score))];
+    let things: Vec<Vec<Cell>> = scored.iter().map(one).collect();
+    show::list(&["       ".into(), before], &things).iter().try_for_each(|line| writeln!(out, "{line}"))
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
     let flag = interrupt::flag()?;
     let columns = Columns::new(&HEADINGS);
     if !args.json {
-        columns.print(&HEADINGS.map(|(heading, _)| heading.to_owned()))?;
+        columns.print_headings(&HEADINGS.map(|(heading, _)| heading.to_owned()))?;
     }
     let mut done: Vec<Fold> = Vec::new();
     for (number, (rest, held)) in (1..).zip(folds) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Worth};
+use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Mode, Model};
@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::args::RecommendArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, saved, show};
+use crate::show::{self, Cell};
+use crate::{entity, saved};
 
 /// Entities of a mode that are dealt with at once: their rows make a part of the table.
 const TOGETHER: usize = 1 << 14;
@@ -21,6 +22,8 @@ const STRONGEST: usize = 6;
 const WEAKEST: usize = 2;
 /// Entities of a concept on the terminal.
 const NAMED: usize = 3;
+/// Times on the terminal: the latest of many.
+const LATEST: usize = 12;
 
 #[derive(Serialize)]
 struct Recommended<'a> {
@@ -176,8 +179,7 @@ fn one(
     if args.json {
         return print::json(&recommended);
     }
-    let lines = described(&recommended, model, args.include_seen);
-    print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+    print::lines(&described(&recommended, model, args.include_seen))
 }
 
 /// Recommendations for a person.
@@ -194,49 +196,74 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
         _ if include_seen => "what was seen is there too".to_owned(),
         seen => format!("{seen} seen left out"),
     };
-    let mut lines = vec![format!("{mode} for {} {}{at}; {seen}", whom.mode, whom.name), String::new()];
+    let title = Cell::new(show::HEADING, format!("{mode} for {} {}", whom.mode, whom.name));
+    let mut lines = vec![format!("{title}{}", Cell::new(show::DIM, format!("{at}; {seen}"))), String::new()];
     let [low, high] = model.range().map(f64::from);
-    let rows: Vec<Vec<String>> = recommendations
+    let rows: Vec<Vec<Cell>> = recommendations
         .iter()
         .map(|one| {
             let value = f64::from(one.predicted);
-            let reason = one.reason.as_ref().map_or(String::new(), |reason| reason.words.clone());
-            let share = (value - low) / (high - low).max(f64::MIN_POSITIVE);
-            vec![one.rank.to_string(), one.name.clone(), short(value), show::bar(share, 10), reason]
+            let reason = one.reason.as_ref().map_or("", |reason| &reason.words);
+            // The lowest value is no bar, and what lies below it is no negative one.
+            let share = ((value - low) / (high - low).max(f64::MIN_POSITIVE)).max(0.0);
+            vec![
+                Cell::new(show::DIM, one.rank.to_string()),
+                Cell::from(&one.name),
+                short(value).into(),
+                show::bar(share, 10),
+                Cell::new(show::DIM, reason),
+            ]
         })
         .collect();
     let value = format!(">predicted {}", model.value().unwrap_or("value"));
     lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows));
     lines.push(String::new());
-    lines.push(format!("What counts for {}, of the concepts of {mode}:", whom.name));
+    let title = format!("What counts for {}, of the concepts of {mode}:", whom.name);
+    lines.push(Cell::new(show::HEADING, title).to_string());
+    lines.extend(profiled(profile));
+    lines
+}
+
+/// What the concepts are worth to somebody, and who is at their ends.
+fn profiled(profile: &[Worth]) -> Vec<String> {
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
     let row = |worth: &Worth| {
         let Worth { own_strength, adds, concept } = worth;
-        let names = |some: &[discovery::Scored]| {
-            some.iter().take(NAMED).map(|one| one.name.clone()).collect::<Vec<_>>().join(", ")
-        };
         let mut cells = vec![
-            concept.name.clone(),
-            short(*own_strength),
+            Cell::new(show::HEADING, &concept.name),
+            short(*own_strength).into(),
             show::bar(own_strength / most, 10),
-            format!("{adds:+.3}"),
+            Cell::new(if *adds < 0.0 { show::MINUS } else { show::BAR }, format!("{adds:+.3}")),
         ];
         if has_times {
             let times: Vec<f64> = concept.times.iter().flatten().map(|time| time.score).collect();
-            // The latest of many fit on a line.
-            cells.push(show::spark(&times[times.len().saturating_sub(24)..]));
+            cells.push(show::spark(&times[times.len().saturating_sub(LATEST)..]));
         }
-        cells.extend([discovery::about(concept), names(&concept.strongest), names(&concept.weakest)]);
+        cells.push(discovery::about(concept).into());
         cells
     };
     let weak = profile.len().saturating_sub(WEAKEST).max(STRONGEST.min(profile.len()));
-    let shown = profile.iter().take(STRONGEST).chain(&profile[weak..]);
+    let shown: Vec<&Worth> = profile.iter().take(STRONGEST).chain(&profile[weak..]).collect();
     let mut headings = vec!["concept", ">strength", "", ">adds"];
-    headings.extend(has_times.then_some("over time"));
-    headings.extend(["about", "much of it", "little of it"]);
-    lines.extend(show::table(&headings, &shown.map(row).collect::<Vec<_>>()));
+    headings.extend(has_times.then_some("=over time"));
+    headings.push("about");
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|worth| row(worth)).collect();
+    let mut table = show::table(&headings, &rows).into_iter();
+    let mut lines: Vec<String> = table.next().into_iter().collect();
+    for (line, worth) in table.zip(&shown) {
+        lines.push(line);
+        lines.extend(end("  much of it: ", &worth.concept.strongest));
+        lines.extend(end("  little of it: ", &worth.concept.weakest));
+    }
     lines
+}
+
+/// Who is at an end of a concept.
+fn end(what: &str, scored: &[Scored]) -> Vec<String> {
+    let names = scored.iter().take(NAMED).map(|one| vec![Cell::new(show::DIM, &one.name)]);
+    let names: Vec<Vec<Cell>> = names.collect();
+    if names.is_empty() { Vec::new() } else { show::list(&[Cell::new(show::DIM, what)], &names) }
 }
 
 fn label(mode: &Mode, row: u32) -> String {

@@ -184,7 +184,7 @@ impl<'a> Table<'a> {
         }
         let is_first = self.least.is_none();
         if is_first {
-            self.columns.print(&self.headings)?;
+            self.columns.print_headings(&self.headings)?;
         }
         let is_least = self.least.is_none_or(|least| trial.rmse < least);
         self.least = Some(self.least.map_or(trial.rmse, |least| least.min(trial.rmse)));

@@ -8,7 +8,8 @@ use s3cmtf::{Entries, Model};
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, saved, show};
+use crate::show::{self, Cell};
+use crate::{entity, saved};
 
 /// Of more than this many, a random choice is measured.
 const MOST: usize = 10_000;
@@ -71,7 +72,7 @@ impl More {
         for by in self.segments.iter().flatten() {
             lines.extend(apart(by));
         }
-        print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+        print::lines(&lines)
     }
 }
 
@@ -83,11 +84,12 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     let own = [ranking.recall, ranking.ndcg, ranking.coverage];
     let popular = ranking.popular.map(|popular| [popular.recall, popular.ndcg, popular.coverage]);
     let row = |(place, name): (usize, &str)| {
-        let mut row = vec![format!("{name}@{k}"), format!("{:.4}", own[place]), show::bar(own[place], 10)];
-        row.extend(popular.map(|popular| format!("{:.4}", popular[place])));
+        let value = format!("{:.4}", own[place]);
+        let mut row = vec![Cell::from(format!("{name}@{k}")), value.into(), show::bar(own[place], 10)];
+        row.extend(popular.map(|popular| Cell::new(show::DIM, format!("{:.4}", popular[place]))));
         row
     };
-    let rows: Vec<Vec<String>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<Cell>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
     let mut headings = vec!["", ">model", ""];
     headings.extend(popular.map(|_| ">most popular"));
     [String::new(), title].into_iter().chain(show::table(&headings, &rows)).collect()
@@ -96,14 +98,14 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
 fn apart(by: &Segments) -> Vec<String> {
     let worst = by.segments.iter().map(|segment| segment.rmse).fold(f64::MIN_POSITIVE, f64::max);
     let skipped = by.segments.len().saturating_sub(SHOWN);
-    let rows: Vec<Vec<String>> = by.segments[skipped..]
+    let rows: Vec<Vec<Cell>> = by.segments[skipped..]
         .iter()
         .map(|segment| {
             vec![
-                segment.name.clone(),
-                segment.entries.to_string(),
-                short(segment.rmse),
-                short(segment.mae),
+                Cell::from(&segment.name),
+                Cell::new(show::DIM, segment.entries.to_string()),
+                short(segment.rmse).into(),
+                short(segment.mae).into(),
                 show::bar(segment.rmse / worst, 10),
             ]
         })
