@@ -8,7 +8,7 @@ use s3cmtf::report::Options;
 use s3cmtf::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
 
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, typed_line};
 use crate::print::{self, short};
 use crate::progress::Progress;
 use crate::{interrupt, report, summary};
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
             summary::announce(&problem, problem.entries().len(), &params, Some(world.test.len()));
         }
         let mut progress = Progress::new(params.epochs, false, args.quiet);
-        let training = Training::new(problem, params).test(world.test.clone()).interrupt(flag);
+        let training =
+            Training::new(problem, params).command(typed_line()).test(world.test.clone()).interrupt(flag);
         let run = training.run(|epoch| progress.observe(epoch));
         progress.finish()?;
         let run = run?;
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     print_groups(&world, plain, coupled, args.seed)?;
     print_recommendations(&coupled.model, &data)?;
     let page = args.out.join("report.html");
-    let options = Options { title: "A made-up world".into(), command: "s3cmtf demo".into() };
+    let options = Options { title: "A made-up world".into(), command: typed_line() };
     report::write(&coupled.model, &coupled.record, Some(&data), &options, &page)?;
     print::out(|out| {
         writeln!(

@@ -7,7 +7,7 @@ use s3cmtf::files::KeptData;
 use s3cmtf::report::Options;
 use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
-use crate::args::{FitArgs, quoted};
+use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::Progress;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         _ => None,
     };
     let mut progress = Progress::new(params.epochs, args.json, args.quiet);
-    let mut training = data.training(params).interrupt(interrupt::flag()?);
+    let mut training = data.training(params).command(typed_line()).interrupt(interrupt::flag()?);
     if let Some(test) = test {
         training = training.test(test);
     }
@@ -150,9 +150,7 @@ fn finish(
     let reported = args.report.as_deref().map_or(Ok(0), |file| {
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
-        let words: Vec<String> =
-            std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
-        let command = format!("s3cmtf {}", words.join(" "));
+        let command = report::command(&run.record, None);
         report::write(&run.model, &run.record, data, &Options { title, command }, file)
     });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };

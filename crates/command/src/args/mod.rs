@@ -29,7 +29,7 @@ pub(crate) use discover::{ClustersArgs, ConceptsArgs, Count};
 pub(crate) use discovery::{RecommendArgs, SimilarArgs};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
-pub(crate) use flags::{fit_line, quoted};
+pub(crate) use flags::{fit_line, quoted, typed_line};
 pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use later::LaterArgs;

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::harness::Folder;
 
 const DATA: &str = "model/data.s3cmtf";
@@ -25,10 +27,33 @@ fn a_model_becomes_one_page() {
     assert_eq!(shown.stdout, format!("report  page.html\nsize    {kilobytes} kB\n"));
     assert_eq!(shown.stderr, "");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{}", &page[..80]);
-    assert!(page.contains("s3cmtf fit model/data.s3cmtf --rank 2 --epochs 3"));
+    assert!(page.contains("s3cmtf fit ratings.tns --rank 2 --epochs 3 --out model"));
     // Again over the old one, and the same.
     folder.run("report model --out page.html").succeeds();
     assert_eq!(fs::read_to_string(folder.path("page.html")).unwrap(), page);
+}
+
+#[test]
+fn the_command_line_of_a_run_is_in_its_record() {
+    let folder = with_model(true);
+    let command = |model: &str| {
+        let record = fs::read(folder.path(model).join("run.json")).unwrap();
+        serde_json::from_slice::<Value>(&record).unwrap()["command"].as_str().map(str::to_owned)
+    };
+    let fitted = "s3cmtf fit ratings.tns --rank 2 --epochs 3 --out model";
+    assert_eq!(command("model").as_deref(), Some(fitted));
+    folder.run("update model test.tns --out more").succeeds();
+    assert_eq!(command("more"), Some(format!("{fitted} && s3cmtf update model test.tns --out more")));
+    // One that was saved before there was such a line: the page has what does the same.
+    let path = folder.path("model/run.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let old: Vec<&str> = text.lines().filter(|line| !line.contains("\"command\"")).collect();
+    fs::write(&path, old.join("\n")).unwrap();
+    folder.run("report model -o page.html").succeeds();
+    let page = fs::read_to_string(folder.path("page.html")).unwrap();
+    assert!(page.contains("s3cmtf fit model/data.s3cmtf --rank 2 --epochs 3"));
+    folder.run("update model test.tns --out more").succeeds();
+    assert_eq!(command("more").as_deref(), Some("s3cmtf update model test.tns --out more"));
 }
 
 #[test]

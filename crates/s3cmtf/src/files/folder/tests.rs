@@ -20,6 +20,7 @@ fn record() -> Record {
     };
     Record {
         version: "0.1.0".into(),
+        command: Some("s3cmtf fit 'my data.csv'".into()),
         params: Params { seed: u64::MAX, rate: Some(0.1), ..Params::default() },
         data: DataRecord {
             entries: 3,
