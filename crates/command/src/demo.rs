@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     files::check_out(&args.out)?;
     let world = world::generate(&WorldParams { seed: args.seed, ..WorldParams::default() });
     let coupled = world.problem()?;
-    let plain = without_matrices(&world, &coupled)?;
+    let plain = coupled.alone()?;
     let kept = KeptData::of(&coupled, &args.out)?;
     let data = coupled.clone();
     let flag = interrupt::flag()?;
@@ -63,13 +63,6 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         )
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The same ratings with the same names and sizes, alone.
-fn without_matrices(world: &World, coupled: &Problem) -> anyhow::Result<Problem> {
-    let names = coupled.modes().iter().map(|mode| mode.name().to_owned()).collect();
-    let namings = coupled.modes().iter().map(|mode| mode.naming().cloned()).collect();
-    Ok(Problem::builder(world.ratings.clone()).names(names).namings(namings).build()?)
 }
 
 fn print_errors(world: &World, plain: &Run, coupled: &Run) -> anyhow::Result<()> {
