@@ -72,8 +72,16 @@ fn what_cannot_be_read_or_written_is_told() {
         let shown = folder.run(arguments).fails(code, &[]);
         assert_eq!(shown.stderr, error);
     };
-    says("report nowhere -o page.html", 1, "error: nowhere: No such file or directory (os error 2)\n");
-    says("report ratings.tns -o page.html", 1, "error: ratings.tns: is a file, but a model is a folder\n");
+    says(
+        "report nowhere -o page.html",
+        1,
+        "error: nowhere: there is no such folder, did you mean model? (a model is a folder with a model.safetensors in it)\n",
+    );
+    says(
+        "report ratings.tns -o page.html",
+        1,
+        "error: ratings.tns: is a file, but a model is a folder with a model.safetensors in it\n",
+    );
     says("report model -o model", 1, "error: model: is a folder, but a file is to be written\n");
     says("report model -o no/page.html", 1, "error: no: does not exist: create this folder first\n");
     folder.run("report model").fails(2, &["--out <FILE>"]);
