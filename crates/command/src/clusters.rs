@@ -10,6 +10,7 @@ use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
 use crate::print;
+use crate::progress::waiting;
 use crate::saved::Saved;
 use crate::show::{self, Cell};
 
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
         Count::Auto => K::Auto(args.most.min(rows)),
         Count::Given(k) => K::Given(k),
     };
-    let found = discovery::clusters(&saved.model, saved.data.as_ref(), mode, k, args.top, args.seed)?;
+    let Saved { model, data } = &saved;
+    let found = waiting("looking for clusters", false, || {
+        discovery::clusters(model, data.as_ref(), mode, k, args.top, args.seed)
+    })?;
     if saved.data.is_none() {
         print::note("the model was saved without its data: what clusters have in common is not known");
     }

@@ -1,11 +1,12 @@
 //! `s3cmtf recommend`: what to recommend to an entity and why, or to all entities of a mode.
 
+mod all;
+
 use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
 use s3cmtf::files::{self, OutFormat};
-use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Mode, Model};
 use serde::Serialize;
 
@@ -14,9 +15,8 @@ use crate::failure::usage;
 use crate::print::{self, short};
 use crate::show::{self, Cell};
 use crate::{entity, saved};
+use all::All;
 
-/// Entities of a mode that are dealt with at once: their rows make a part of the table.
-const TOGETHER: usize = 1 << 14;
 /// Concepts on the terminal: so many of the strongest, and so many of the weakest.
 const STRONGEST: usize = 6;
 const WEAKEST: usize = 2;
@@ -77,18 +77,9 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     match (id.and_then(|id| model.modes()[by].row(id)), format) {
         (Some(row), None) => one(args, &model, (by, items), row, &recommender, &reasons)?,
         (row, format) => {
-            let rows = match row {
-                Some(row) => vec![row],
-                None => (0..model.modes()[by].rows() as u32).collect(),
-            };
-            let part = |rows: &[u32]| part(&model, (by, items), rows, args.top, &recommender, &reasons);
-            // An empty mode has a heading at least.
-            let parts = rows.chunks(TOGETHER).map(part);
-            let parts = parts.chain(rows.is_empty().then(|| part(&[])));
-            match (&args.out, format) {
-                (Some(path), Some(format)) => files::write_parts(path, format, parts)?,
-                _ => print::out(|out| files::write_csv_parts(out, parts))?,
-            }
+            let all = All { model: &model, by, items, recommender: &recommender, reasons: &reasons };
+            let rows = row.map_or_else(|| (0..model.modes()[by].rows() as u32).collect(), |row| vec![row]);
+            return all.write(args, &rows, format);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -268,53 +259,4 @@ fn end(what: &str, scored: &[Scored]) -> Vec<String> {
 
 fn label(mode: &Mode, row: u32) -> String {
     mode.label(mode.id(row as usize)).into_owned()
-}
-
-/// The rows of a table for some entities.
-fn part(
-    model: &Model,
-    (by, items): (usize, usize),
-    rows: &[u32],
-    top: usize,
-    recommender: &Recommender<'_>,
-    reasons: &Reasons<'_>,
-) -> Table {
-    let best = recommender.best(rows, top);
-    let why = reasons.of(rows, &best);
-    let pairs = || rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |best| (row, best)));
-    let mut labels = Labels::new();
-    let mut words = |reason: &Option<Reason>| {
-        let text = reason.as_ref().map_or(String::new(), |reason| reasons.words(reason));
-        labels.id(&text)
-    };
-    let codes = why.iter().flatten().map(&mut words).collect();
-    let value = format!("predicted_{}", model.value().unwrap_or("value"));
-    let (whom, what) = (&model.modes()[by], &model.modes()[items]);
-    let columns = [
-        (whom.name().to_owned(), names(whom, pairs().map(|(row, _)| row))),
-        ("rank".into(), Data::Integers(best.iter().flat_map(|best| 1..=best.len() as i64).collect())),
-        (what.name().to_owned(), names(what, pairs().map(|(_, best)| best.row))),
-        // With the digits that 32 bits have.
-        (value, Data::Numbers(pairs().map(|(_, best)| digits(best.value)).collect())),
-        ("reason".into(), Data::Texts { codes, labels }),
-    ];
-    let columns = columns.into_iter().map(|(name, data)| Column { name, data }).collect();
-    Table { name: "recommendations".into(), columns }
-}
-
-fn digits(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::NAN)
-}
-
-/// A column of a mode's entities: names, or numbers as in the data.
-fn names(mode: &Mode, rows: impl Iterator<Item = u32>) -> Data {
-    let ids = rows.map(|row| mode.id(row as usize));
-    match mode.naming() {
-        None => Data::Integers(ids.map(|id| i64::from(id) + 1).collect()),
-        Some(naming) => {
-            let mut labels = Labels::new();
-            let codes = ids.map(|id| labels.id(naming.labels.get(id))).collect();
-            Data::Texts { codes, labels }
-        }
-    }
 }

@@ -7,6 +7,7 @@ use s3cmtf::report::{Options, Report, render};
 use s3cmtf::{Model, Problem, Record, files};
 
 use crate::args::{DataArgs, ReportArgs, fit_line};
+use crate::progress::waiting;
 use crate::{print, saved};
 
 /// The data that a model was trained on, in its folder.
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     let name = args.model.file_name().map_or("model".into(), |name| name.to_string_lossy().into_owned());
     let command = command(&record, data.is_some().then_some(args.model.as_path()));
-    let size = write(&model, &record, data.as_ref(), &Options { title: name, command }, &args.out)?;
+    let options = Options { title: name, command };
+    let size = waiting("gathering the report", false, || {
+        write(&model, &record, data.as_ref(), &options, &args.out)
+    })?;
     print::table(&[
         ("report", args.out.display().to_string()),
         ("size", format!("{} kB", size.div_ceil(1000))),

@@ -33,6 +33,9 @@ pub(crate) struct RecommendArgs {
     /// Write a table to this file, whole or not at all: csv or parquet, by its ending
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// No progress; notes and errors are still printed
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 /// What `similar` was given.

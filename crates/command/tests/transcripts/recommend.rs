@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::Folder;
+use crate::harness::{BINARY, Folder};
 
 const DATA: &str =
     "--modes user,place,date:month --value stars --couple place=places.csv:place,category,zeros";
@@ -130,6 +130,31 @@ fn all_users_become_a_table() {
     let one = folder.run("recommend model --for user=sue2 --mode place --out one.csv").succeeds();
     assert_eq!(one.stdout, "");
     assert_eq!(fs::read_to_string(folder.path("one.csv")).unwrap().lines().count(), 1 + 8);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_half_table() {
+    let folder = Folder::new();
+    folder.run("generate --out made --sizes 30000,6000 --entries 60000 --uncoupled --seed 5").succeeds();
+    folder.run("fit made/tensor.tns --rank 4 --epochs 1 --no-data --quiet --out model").succeeds();
+    for ending in ["csv", "parquet"] {
+        let before = folder.list(".");
+        let line = format!("recommend model --for 1 --mode 2 --include-seen --quiet --out recs.{ending}");
+        let mut command = folder.command(BINARY);
+        command.args(line.split_whitespace()).stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        // As soon as there is a half table, which the name of the whole one does not have.
+        while folder.list(".") == before {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let shown = crate::harness::Shown::from(child.wait_with_output().unwrap());
+        assert_eq!(shown.code, 130, "{}", shown.stderr);
+        shown.says(&["note: interrupted: nothing was written"]);
+        assert_eq!(folder.list("."), before);
+    }
 }
 
 #[test]
