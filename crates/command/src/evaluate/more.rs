@@ -1,13 +1,14 @@
-//! What `evaluate` measures beside errors, if asked: recommendations, and errors by segment.
+//! What `evaluate` measures beside errors: recommendations, and errors by segment.
 
 use std::path::Path;
 
 use s3cmtf::discovery::{self, Ranking, RankingParams, Segments};
-use s3cmtf::{Entries, Model};
+use s3cmtf::{Entries, Error, Model, Problem};
 
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
+use crate::progress::waiting;
 use crate::show::{self, Cell};
 use crate::{entity, saved};
 
@@ -23,18 +24,42 @@ pub(super) struct More {
     pub(super) segments: Option<Vec<Segments>>,
 }
 
-/// Measures what was asked for.
+/// Measures what can be measured, unless errors alone were asked for.
 pub(super) fn measure(
     args: &EvaluateArgs,
     folder: &Path,
     model: &Model,
     test: &Entries,
 ) -> anyhow::Result<More> {
-    let named = args.rank_by.is_some() || args.items.is_some();
-    let ranked = args.ranking || args.k.is_some() || args.relevant.is_some() || (named && !args.segments);
-    if !ranked && !args.segments {
+    if args.plain {
         return Ok(More { ranking: None, segments: None });
     }
+    let (by, items) = modes(args, model)?;
+    let asked = args.k.is_some() || args.relevant.is_some() || args.rank_by.is_some() || args.items.is_some();
+    let data = data(args, folder, model, asked)?;
+    let params =
+        RankingParams { by, items, k: args.k.unwrap_or(10), relevant: args.relevant, most: MOST, seed: SEED };
+    let ranking = (asked || data.is_some()).then(|| {
+        waiting("measuring recommendations", args.quiet, || {
+            discovery::ranking(model, data.as_ref(), test, params)
+        })
+    });
+    let ranking = match ranking.transpose() {
+        // Nobody has asked: a test of what training has seen is one of errors.
+        Err(Error::Problem(why)) if !asked => {
+            print::note(why);
+            None
+        }
+        ranking => ranking?,
+    };
+    let segments = waiting("measuring segments", args.quiet, || {
+        discovery::segments(model, data.as_ref(), test, &[by, items], args.clip)
+    })?;
+    Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
+}
+
+/// To whom is recommended, and what.
+fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
     let find = |name: &Option<String>, flag: &str| {
         name.as_ref().map(|name| entity::mode(model, name, flag)).transpose()
     };
@@ -47,19 +72,31 @@ pub(super) fn measure(
     if by == items {
         return Err(usage("--rank-by and --items should be two modes"));
     }
-    let data = saved::data(folder, model)?;
-    if data.is_none() {
-        let what = if ranked { "what it has seen is recommended too" } else { "only times are told apart" };
-        print::note(format_args!("{}: the data of training are not there, so that {what}", folder.display()));
-    }
-    let params =
-        RankingParams { by, items, k: args.k.unwrap_or(10), relevant: args.relevant, most: MOST, seed: SEED };
-    let ranking = ranked.then(|| discovery::ranking(model, data.as_ref(), test, params)).transpose()?;
-    let segments = args
-        .segments
-        .then(|| discovery::segments(model, data.as_ref(), test, &[by, items], args.clip))
-        .transpose()?;
-    Ok(More { ranking, segments })
+    Ok((by, items))
+}
+
+/// The data of training; what is measured without them is said.
+fn data(args: &EvaluateArgs, folder: &Path, model: &Model, asked: bool) -> anyhow::Result<Option<Problem>> {
+    let folder_name = folder.display();
+    let data = waiting("reading the data of training", args.quiet, || saved::data(folder, model));
+    let data = match data {
+        Err(error) if !asked => {
+            print::note(format_args!("{error:#}: errors alone are measured"));
+            None
+        }
+        data => {
+            let data = data?;
+            if data.is_none() {
+                let what = match asked {
+                    true => "so that what it has seen is recommended too",
+                    false => "so that recommendations are not measured",
+                };
+                print::note(format_args!("{folder_name}: the data of training are not there, {what}"));
+            }
+            data
+        }
+    };
+    Ok(data)
 }
 
 impl More {

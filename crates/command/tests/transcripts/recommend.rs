@@ -192,7 +192,7 @@ fn numbers_stand_for_ids_without_names() {
 fn recommendations_are_measured() {
     for flags in ALGORITHMS {
         let folder = eaters(flags);
-        let shown = folder.run("evaluate model test.csv --relevant 4 --k 8 --segments --json").succeeds();
+        let shown = folder.run("evaluate model test.csv --relevant 4 --k 8 --json").succeeds();
         let found = &shown.json()[0];
         assert_eq!(found["entries"], 96);
         let ranking = &found["ranking"];
@@ -213,9 +213,25 @@ fn recommendations_are_measured() {
 }
 
 #[test]
+fn errors_alone_are_measured_if_asked_for_and_where_nothing_is_new() {
+    let folder = eaters("");
+    let shown = folder.run("evaluate model test.csv --plain").succeeds();
+    assert_eq!(shown.stderr, "");
+    let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
+    assert_eq!(labels, ["entries", "unknown", "RMSE", "MAE", "within std"]);
+    let json = folder.run("evaluate model test.csv --plain --json").succeeds().json();
+    assert!(json[0]["ranking"].is_null() && json[0]["segments"].is_null());
+    // All of it was seen.
+    let shown = folder.run("evaluate model train.csv").succeeds();
+    assert!(!shown.stdout.contains("recall"), "{}", shown.stdout);
+    shown.says(&["note: train.csv: nothing to rank by"]).prints(&["RMSE", "By entries in training of user:"]);
+}
+
+#[test]
 fn measures_of_recommendations_are_read_as_a_table() {
     let folder = eaters("");
-    let shown = folder.run("evaluate model test.csv --ranking --segments").succeeds();
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    assert_eq!(shown.stderr, "");
     shown.prints(&[
         "RMSE",
         "The 10 best of place for each of 12 of user, seen ones left out:",
@@ -229,12 +245,22 @@ fn measures_of_recommendations_are_read_as_a_table() {
     let turned = folder.run("evaluate model test.csv --rank-by place --k 3").succeeds();
     turned.prints(&["The 3 best of user for each of 16 of place"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
-    let shown = folder.run("evaluate model test.csv --ranking").succeeds();
-    let shown = shown.says(&["note: model: the data of training are not there"]);
+    let shown = folder.run("evaluate model test.csv --k 10").succeeds();
+    let shown = shown.says(&["note: model: the data of training are not there, so that what it has seen is"]);
     shown.prints(&["seen ones too"]);
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    let shown = shown.says(&["the data of training are not there, so that recommendations are not measured"]);
+    assert!(!shown.stdout.contains("recall") && !shown.stdout.contains("of user:"), "{}", shown.stdout);
+    shown.prints(&["RMSE", "By time of date:"]);
+    folder.write("model/data.s3cmtf", "no problem");
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    shown.says(&["note: model/data.s3cmtf: is no problem", "errors alone are measured"]).prints(&["RMSE"]);
+    folder.run("evaluate model test.csv --k 10").fails(1, &["error: model/data.s3cmtf: is no problem"]);
+    fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
     folder.run("evaluate model test.csv --k 0").fails(2, &["k should be 1 or more"]);
     folder.run("evaluate model test.csv --relevant 9").fails(1, &["nothing to rank by"]);
     folder.run("evaluate model test.csv --rank-by user --items user").fails(2, &["two modes"]);
     folder.run("evaluate model test.csv --items plac").fails(2, &["did you mean \"place\"?"]);
-    folder.run("evaluate train.csv --folds 3 --ranking").fails(2, &["--ranking", "--folds"]);
+    folder.run("evaluate train.csv --folds 3 --plain").fails(2, &["--plain", "--folds"]);
+    folder.run("evaluate model test.csv --plain --k 3").fails(2, &["--plain", "--k"]);
 }
