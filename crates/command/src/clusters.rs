@@ -4,37 +4,37 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use s3cmtf::Model;
 use s3cmtf::discovery::{self, Clusters, K, Mark, Marks};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
-use crate::print;
 use crate::progress::waiting;
-use crate::saved::Saved;
 use crate::show::{self, Cell};
+use crate::{entity, print, saved};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.out {
         files::check_file(path)?;
     }
-    let saved = Saved::load(&args.model)?;
-    let mode = saved.mode(&args.mode)?;
-    let rows = saved.model.modes()[mode].rows();
+    let (model, _) = files::load(&args.model)?;
+    let mode = entity::mode(&model, &args.mode, "--mode")?;
+    let rows = model.modes()[mode].rows();
     let k = match args.k {
         Count::Auto => K::Auto(args.most.min(rows)),
         Count::Given(k) => K::Given(k),
     };
-    let Saved { model, data } = &saved;
+    let data = saved::data(&args.model, &model)?;
     let found = waiting("looking for clusters", false, || {
-        discovery::clusters(model, data.as_ref(), mode, k, args.top, args.seed)
+        discovery::clusters(&model, data.as_ref(), mode, k, args.top, args.seed)
     })?;
-    if saved.data.is_none() {
+    if data.is_none() {
         print::note("the model was saved without its data: what clusters have in common is not known");
     }
     if let Some(path) = &args.out {
-        write(path, &saved, mode, &found)?;
+        write(path, &model, mode, &found)?;
     }
     if args.json {
         print::json(&found)?;
@@ -78,8 +78,8 @@ fn write_list(out: &mut dyn Write, before: &[Cell], things: &[Vec<Cell>]) -> io:
 }
 
 /// Writes the cluster of each entity.
-fn write(path: &Path, saved: &Saved, mode: usize, found: &Clusters) -> anyhow::Result<()> {
-    let known = &saved.model.modes()[mode];
+fn write(path: &Path, model: &Model, mode: usize, found: &Clusters) -> anyhow::Result<()> {
+    let known = &model.modes()[mode];
     let mut labels = Labels::new();
     let codes = (0..known.rows()).map(|row| labels.id(&known.label(known.id(row)))).collect();
     let column = |name: &str, data: Data| Column { name: name.into(), data };

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Concept, Concepts, Scored};
+use s3cmtf::files;
 
 use crate::args::ConceptsArgs;
+use crate::entity;
 use crate::print::{self, short};
-use crate::saved::Saved;
 use crate::show::{self, Cell};
 
 /// Concepts below this part of what varies are not shown.
@@ -15,11 +16,11 @@ const WEAK: f64 = 0.005;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
-    let saved = Saved::load(&args.model)?;
-    let mode = args.mode.as_deref().map(|wanted| saved.mode(wanted)).transpose()?;
-    let mut found = discovery::concepts(&saved.model, args.top);
+    let (model, _) = files::load(&args.model)?;
+    let mode = args.mode.as_deref().map(|wanted| entity::mode(&model, wanted, "--mode")).transpose()?;
+    let mut found = discovery::concepts(&model, args.top);
     if let Some(mode) = mode {
-        let name = saved.model.modes()[mode].name();
+        let name = model.modes()[mode].name();
         found.concepts.retain(|concept| concept.mode == name);
         let own: Vec<String> = found.concepts.iter().map(|concept| concept.name.clone()).collect();
         found.interactions.retain(|interaction| interaction.concepts.iter().any(|name| own.contains(name)));

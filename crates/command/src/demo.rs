@@ -32,10 +32,10 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     for problem in [plain, coupled] {
         let params = Params { threads: args.threads, seed: args.seed, ..Params::default() };
         params.check(&problem)?;
-        if !args.quiet {
+        if !args.progress.quiet {
             summary::announce(&problem, problem.entries().len(), &params, Some(world.test.len()));
         }
-        let mut progress = Progress::new(params.epochs, false, args.quiet);
+        let mut progress = Progress::new(params.epochs, false, args.progress.quiet);
         let training =
             Training::new(problem, params).command(typed_line()).test(world.test.clone()).interrupt(flag);
         let run = training.run(|epoch| progress.observe(epoch));

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         let names = unknown::named(problem.modes(), test, None);
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
     }
-    if !args.quiet && !args.json {
+    if !args.progress.quiet && !args.json {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
     }
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         kept.inspect_err(|error| print::note(format_args!("the data cannot be put aside: {error}"))).ok()
     });
     let again = data.again(&params);
-    let mut progress = Progress::new(params.epochs, args.json, args.quiet);
+    let mut progress = Progress::new(params.epochs, args.json, args.progress.quiet);
     let mut training = data.training(params).command(typed_line()).interrupt(interrupt::flag()?);
     if let Some(test) = test {
         training = training.test(test);

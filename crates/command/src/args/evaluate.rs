@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{DataArgs, SettingArgs, decimal, whole};
+use super::{DataArgs, ProgressArgs, SettingArgs, decimal, whole};
 
 /// What `evaluate` was given: a model, or what `fit` would be given and a number of folds.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,6 @@ pub(crate) struct EvaluateArgs {
     /// fold, and one at the end
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// No progress; notes, errors and the table are still printed
-    #[arg(long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }

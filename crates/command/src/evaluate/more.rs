@@ -40,7 +40,7 @@ pub(super) fn measure(
     let params =
         RankingParams { by, items, k: args.k.unwrap_or(10), relevant: args.relevant, most: MOST, seed: SEED };
     let ranking = (asked || data.is_some()).then(|| {
-        waiting("measuring recommendations", args.quiet, || {
+        waiting("measuring recommendations", args.progress.quiet, || {
             discovery::ranking(model, data.as_ref(), test, params)
         })
     });
@@ -52,7 +52,7 @@ pub(super) fn measure(
         }
         ranking => ranking?,
     };
-    let segments = waiting("measuring segments", args.quiet, || {
+    let segments = waiting("measuring segments", args.progress.quiet, || {
         discovery::segments(model, data.as_ref(), test, &[by, items], args.clip)
     })?;
     Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
@@ -78,7 +78,7 @@ fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
 /// The data of training; what is measured without them is said.
 fn data(args: &EvaluateArgs, folder: &Path, model: &Model, asked: bool) -> anyhow::Result<Option<Problem>> {
     let folder_name = folder.display();
-    let data = waiting("reading the data of training", args.quiet, || saved::data(folder, model));
+    let data = waiting("reading the data of training", args.progress.quiet, || saved::data(folder, model));
     let data = match data {
         Err(error) if !asked => {
             print::note(format_args!("{error:#}: errors alone are measured"));

@@ -37,7 +37,7 @@ impl All<'_> {
         format: Option<OutFormat>,
     ) -> anyhow::Result<ExitCode> {
         let items = self.model.modes()[self.items].rows().max(1);
-        let mut progress = Counting::new("recommend", rows.len(), args.quiet);
+        let mut progress = Counting::new("recommend", rows.len(), args.progress.quiet);
         // From here on a file is half written, and an interrupt has to leave none.
         let interrupted = interrupt::flag()?;
         let part = |rows: &[u32]| {
