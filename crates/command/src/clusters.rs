@@ -5,20 +5,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::Model;
-use s3cmtf::discovery::{self, Clusters, K, Mark, Marks};
+use s3cmtf::discovery::{self, Cluster, Clusters, K, Mark, Marks};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
 use crate::progress::waiting;
 use crate::show::{self, Cell};
-use crate::{entity, print, saved};
+use crate::{entity, out, print, saved};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
-    if let Some(path) = &args.out {
-        files::check_file(path)?;
-    }
+    let format = args.out.as_deref().map(out::format).transpose()?;
     let (model, _) = files::load(&args.model)?;
     let mode = entity::mode(&model, &args.mode, "--mode")?;
     let rows = model.modes()[mode].rows();
@@ -33,8 +31,8 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     if data.is_none() {
         print::note("the model was saved without its data: what clusters have in common is not known");
     }
-    if let Some(path) = &args.out {
-        write(path, &model, mode, &found)?;
+    if let (Some(path), Some(format)) = (&args.out, format) {
+        write(path, format, &model, mode, &found)?;
     }
     if args.json {
         print::json(&found)?;
@@ -45,7 +43,9 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
-    let count = found.clusters.len();
+    let (some, empty): (Vec<&Cluster>, Vec<&Cluster>) =
+        found.clusters.iter().partition(|cluster| cluster.size > 0);
+    let count = some.len();
     let title = format!("{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" });
     write!(out, "{}", Cell::new(show::HEADING, title))?;
     if let Some(curve) = &found.gap {
@@ -53,8 +53,11 @@ fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<(
         let gaps: Vec<f64> = curve.gaps.iter().map(|gap| gap.gap).collect();
         write!(out, " {}", show::spark(&gaps))?;
     }
+    if !empty.is_empty() {
+        write!(out, "; {} more are empty, as rows are the same", empty.len())?;
+    }
     writeln!(out)?;
-    for cluster in &found.clusters {
+    for cluster in some {
         let number = Cell::new(show::HEADING, format!("{:>3}", cluster.cluster));
         let size = Cell::from(format!("  {} of {rows}: ", cluster.size));
         let names: Vec<Vec<Cell>> = cluster.typical.iter().map(|one| vec![Cell::from(&one.name)]).collect();
@@ -78,7 +81,7 @@ fn write_list(out: &mut dyn Write, before: &[Cell], things: &[Vec<Cell>]) -> io:
 }
 
 /// Writes the cluster of each entity.
-fn write(path: &Path, model: &Model, mode: usize, found: &Clusters) -> anyhow::Result<()> {
+fn write(path: &Path, format: OutFormat, model: &Model, mode: usize, found: &Clusters) -> anyhow::Result<()> {
     let known = &model.modes()[mode];
     let mut labels = Labels::new();
     let codes = (0..known.rows()).map(|row| labels.id(&known.label(known.id(row)))).collect();
@@ -91,5 +94,5 @@ fn write(path: &Path, model: &Model, mode: usize, found: &Clusters) -> anyhow::R
             column("cluster", Data::Integers(numbers)),
         ],
     };
-    Ok(files::write_table(path, OutFormat::of(path).unwrap_or(OutFormat::Csv), &table)?)
+    Ok(files::write_table(path, format, &table)?)
 }

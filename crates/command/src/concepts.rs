@@ -62,7 +62,7 @@ fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
     let Concept { name, strength, about, strongest, weakest, columns, times, .. } = concept;
     let share = format!("{:>3.0} %", 100.0 * strength);
     let head = format!("{} {}", Cell::new(show::HEADING, format!("{name:<4}")), Cell::new(show::DIM, share));
-    writeln!(out, "  {head}  {}", Cell::from(about))?;
+    writeln!(out, "  {}", format!("{head}  {}", Cell::from(about)).trim_end())?;
     for (sign, style, entities) in [("+ ", show::BAR, strongest), ("- ", show::MINUS, weakest)] {
         if !entities.is_empty() {
             write_list(out, Cell::new(style, sign), entities)?;

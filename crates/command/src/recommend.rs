@@ -2,11 +2,10 @@
 
 mod all;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
-use s3cmtf::files::{self, OutFormat};
+use s3cmtf::files;
 use s3cmtf::{Mode, Model};
 use serde::Serialize;
 
@@ -14,7 +13,7 @@ use crate::args::RecommendArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
 use crate::show::{self, Cell};
-use crate::{entity, saved};
+use crate::{entity, out, saved};
 use all::All;
 
 /// Concepts on the terminal: so many of the strongest, and so many of the weakest.
@@ -65,10 +64,8 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
-    if args.top == 0 {
-        return Err(usage("--top should be 1 or more"));
-    }
-    let format = args.out.as_deref().map(format).transpose()?;
+    check_others(&model, by, items, &at)?;
+    let format = args.out.as_deref().map(out::format).transpose()?;
     if id.is_none() && args.json {
         return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
     }
@@ -85,16 +82,24 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The format of the file to be written, which is to be known before anything is worked out.
-fn format(path: &Path) -> anyhow::Result<OutFormat> {
-    files::check_file(path)?;
-    match OutFormat::of(path) {
-        None => Ok(OutFormat::Csv),
-        Some(format @ (OutFormat::Csv | OutFormat::Parquet)) => Ok(format),
-        Some(other) => {
-            Err(usage(format!("--out: recommendations are csv or parquet, but not {}", other.name())))
+/// What stands for other modes must be of other modes, and of each but one.
+fn check_others(model: &Model, by: usize, items: usize, at: &[(usize, u32)]) -> anyhow::Result<()> {
+    for (place, &(mode, _)) in at.iter().enumerate() {
+        let name = model.modes()[mode].name();
+        if mode == by || mode == items {
+            let flag = if mode == by { "--for" } else { "--mode" };
+            let left = model.modes().iter().enumerate().filter(|(other, _)| *other != by && *other != items);
+            let left: Vec<&str> = left.map(|(_, mode)| mode.name()).collect();
+            let rest = if left.is_empty() { "no mode is left over".into() } else { left.join(", ") };
+            return Err(usage(format!(
+                "--at {name}: that is the mode of {flag}; --at is for the others: {rest}"
+            )));
+        }
+        if at[..place].iter().any(|(other, _)| *other == mode) {
+            return Err(usage(format!("--at {name}: one of them stands for the mode, but there are two")));
         }
     }
+    Ok(())
 }
 
 fn recommender<'a>(
@@ -119,8 +124,12 @@ fn recommender<'a>(
         recommender = recommender.without_seen(data)?;
     }
     for having in &args.having {
-        let Some((matrix, column)) = having.split_once('=') else {
-            return Err(usage(format!("--where should be MATRIX=COLUMN, but is {having:?}")));
+        let words =
+            having.split_once('=').filter(|(matrix, column)| !matrix.is_empty() && !column.is_empty());
+        let Some((matrix, column)) = words else {
+            return Err(usage(format!(
+                "--where should be MATRIX=COLUMN, such as category=Sushi, but is {having:?}"
+            )));
         };
         let Some(data) = &data else {
             anyhow::bail!("{folder}: the data of training are not there, which --where needs: fit again");
@@ -170,11 +179,11 @@ fn one(
     if args.json {
         return print::json(&recommended);
     }
-    print::lines(&described(&recommended, model, args.include_seen))
+    print::lines(&described(&recommended, model, args))
 }
 
 /// Recommendations for a person.
-fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -> Vec<String> {
+fn described(recommended: &Recommended<'_>, model: &Model, args: &RecommendArgs) -> Vec<String> {
     let Recommended { r#for: whom, mode, at, recommendations, profile, .. } = recommended;
     let at: String = at
         .iter()
@@ -184,7 +193,7 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
         })
         .collect();
     let seen = match recommended.seen_left_out {
-        _ if include_seen => "what was seen is there too".to_owned(),
+        _ if args.include_seen => "what was seen is there too".to_owned(),
         seen => format!("{seen} seen left out"),
     };
     let title = Cell::new(show::HEADING, format!("{mode} for {} {}", whom.mode, whom.name));
@@ -207,12 +216,27 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
         })
         .collect();
     let value = format!(">predicted {}", model.value().unwrap_or("value"));
-    lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows));
+    match rows[..] {
+        [] => lines.push(nothing(args)),
+        _ => lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows)),
+    }
     lines.push(String::new());
     let title = format!("What counts for {}, of the concepts of {mode}:", whom.name);
     lines.push(Cell::new(show::HEADING, title).to_string());
     lines.extend(profiled(profile));
     lines
+}
+
+/// Why there is nothing to recommend.
+pub(crate) fn nothing(args: &RecommendArgs) -> String {
+    let having: Vec<String> = args.having.iter().map(|having| format!("--where {having}")).collect();
+    match (having.is_empty(), args.include_seen) {
+        (true, _) => {
+            "nothing is left: all of them were seen, and --include-seen recommends these too".to_owned()
+        }
+        (false, true) => format!("nothing has {}", having.join(" and ")),
+        (false, false) => format!("nothing that was not seen has {}", having.join(" and ")),
+    }
 }
 
 /// What the concepts are worth to somebody, and who is at their ends.

@@ -23,6 +23,9 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
     let similar = discovery::similar(&model, mode, id, args.top)?;
+    if model.factors()[mode].rank() == 1 {
+        print::note(format_args!("{} has one concept, so that likeness says little", known.name()));
+    }
     if args.json {
         print::json(&Similar { mode: known.name(), name: &known.label(id), similar })?;
         return Ok(ExitCode::SUCCESS);

@@ -14,16 +14,16 @@ pub(crate) struct ClustersArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: String,
     /// How many clusters; auto takes as many as the gap statistic finds
-    #[arg(long, value_name = "K", default_value = "auto")]
+    #[arg(long, value_name = "K", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) k: Count,
     /// The most clusters that auto finds
-    #[arg(long, value_name = "K", default_value_t = 20, value_parser = some)]
+    #[arg(long, value_name = "K", default_value_t = 20, value_parser = some, allow_negative_numbers = true)]
     pub(crate) most: usize,
     /// How many entities and columns are shown of each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// The seed of where clusters start
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// Write the cluster of every entity to this file: csv, or Parquet by its ending
     #[arg(long, value_name = "FILE")]
@@ -42,7 +42,7 @@ pub(crate) struct ConceptsArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
     /// How many entities, columns and interactions are shown
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -64,7 +64,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     /// How many are recommended
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Only those that have this column of a coupled matrix, such as category=Sushi; all of them if given more than once
     #[arg(long = "where", value_name = "MATRIX=COLUMN")]
@@ -91,7 +91,7 @@ pub(crate) struct SimilarArgs {
     #[arg(value_name = "MODE=NAME")]
     pub(crate) entity: String,
     /// How many are listed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long, help_heading = "Output")]
@@ -99,7 +99,9 @@ pub(crate) struct SimilarArgs {
 }
 
 fn some(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "should be 1 or more".into())
+    // Nobody has more names than that, and sums of such numbers are numbers.
+    let number = text.trim().parse::<u32>().ok().filter(|&number| number > 0);
+    number.map(|number| number as usize).ok_or_else(|| format!("should be from 1 to {}", u32::MAX))
 }
 
 /// How many clusters.

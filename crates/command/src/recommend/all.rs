@@ -40,8 +40,10 @@ impl All<'_> {
         let mut progress = Counting::new("recommend", rows.len(), args.progress.quiet);
         // From here on a file is half written, and an interrupt has to leave none.
         let interrupted = interrupt::flag()?;
+        let mut recommended = 0;
         let part = |rows: &[u32]| {
             let part = self.part(rows, args.top);
+            recommended += part.columns.first().map_or(0, |column| column.data.len());
             progress.add(rows.len());
             match interrupted.load(Ordering::Relaxed) {
                 true => Err(io::Error::other("interrupted")),
@@ -67,6 +69,9 @@ impl All<'_> {
             return Ok(ExitCode::from(interrupt::EXIT));
         }
         written?;
+        if recommended == 0 {
+            print::note(super::nothing(args));
+        }
         Ok(ExitCode::SUCCESS)
     }
 
