@@ -71,7 +71,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         let contents = if is_table(file, args)? { table::look(file, args) } else { numbered(file, args) };
         match contents {
             Ok(contents) if args.json => print::json(&contents)?,
-            Ok(contents) => print::out(|out| contents.write(out))?,
+            Ok(contents) => print::styled(|out| contents.write(out))?,
             // What was typed is wrong, for every file.
             Err(error) if is_usage(&error) => return Err(error),
             Err(error) => {

@@ -4,72 +4,85 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Clusters, K, Marks, Scored};
+use s3cmtf::Model;
+use s3cmtf::discovery::{self, Cluster, Clusters, K, Mark, Marks};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
-use crate::saved::Saved;
-use crate::{print, show};
+use crate::progress::waiting;
+use crate::show::{self, Cell};
+use crate::{entity, out, print, saved};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
-    if let Some(path) = &args.out {
-        files::check_file(path)?;
-    }
-    let saved = Saved::load(&args.model)?;
-    let mode = saved.mode(&args.mode)?;
-    let rows = saved.model.modes()[mode].rows();
+    let format = args.out.as_deref().map(out::format).transpose()?;
+    let (model, _) = files::load(&args.model)?;
+    let mode = entity::mode(&model, &args.mode, "--mode")?;
+    let rows = model.modes()[mode].rows();
     let k = match args.k {
         Count::Auto => K::Auto(args.most.min(rows)),
         Count::Given(k) => K::Given(k),
     };
-    let found = discovery::clusters(&saved.model, saved.data.as_ref(), mode, k, args.top, args.seed)?;
-    if saved.data.is_none() {
+    let data = saved::data(&args.model, &model)?;
+    let found = waiting("looking for clusters", false, || {
+        discovery::clusters(&model, data.as_ref(), mode, k, args.top, args.seed)
+    })?;
+    if data.is_none() {
         print::note("the model was saved without its data: what clusters have in common is not known");
     }
-    if let Some(path) = &args.out {
-        write(path, &saved, mode, &found)?;
+    if let (Some(path), Some(format)) = (&args.out, format) {
+        write(path, format, &model, mode, &found)?;
     }
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| write_all(out, &found, rows))?;
+        print::styled(|out| write_all(out, &found, rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn write_all(out: &mut dyn Write, found: &Clusters, rows: usize) -> io::Result<()> {
-    let count = found.clusters.len();
-    write!(out, "{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" })?;
+    let (some, empty): (Vec<&Cluster>, Vec<&Cluster>) =
+        found.clusters.iter().partition(|cluster| cluster.size > 0);
+    let count = some.len();
+    let title = format!("{}: {count} cluster{} of {rows}", found.mode, if count == 1 { "" } else { "s" });
+    write!(out, "{}", Cell::new(show::HEADING, title))?;
     if let Some(curve) = &found.gap {
         write!(out, ", by the gap statistic over 1 to {}:", curve.gaps.len())?;
         let gaps: Vec<f64> = curve.gaps.iter().map(|gap| gap.gap).collect();
         write!(out, " {}", show::spark(&gaps))?;
     }
+    if !empty.is_empty() {
+        write!(out, "; {} more are empty, as rows are the same", empty.len())?;
+    }
     writeln!(out)?;
-    for cluster in &found.clusters {
-        writeln!(out, "\n{:>3}  {} of {}: {}", cluster.cluster, cluster.size, rows, names(&cluster.typical))?;
+    for cluster in some {
+        let number = Cell::new(show::HEADING, format!("{:>3}", cluster.cluster));
+        let size = Cell::from(format!("  {} of {rows}: ", cluster.size));
+        let names: Vec<Vec<Cell>> = cluster.typical.iter().map(|one| vec![Cell::from(&one.name)]).collect();
+        writeln!(out)?;
+        write_list(out, &[number, size], &names)?;
         let width = cluster.marks.iter().map(|marks| marks.matrix.chars().count()).max().unwrap_or(0);
         for Marks { matrix, columns } in cluster.marks.iter().filter(|marks| !marks.columns.is_empty()) {
-            let column = |mark: &discovery::Mark| {
-                format!("{} {:.0} % ({:.1}x)", mark.name, 100.0 * mark.share, mark.lift)
+            let column = |mark: &Mark| {
+                let numbers = format!("{:.0} % ({:.1}x)", 100.0 * mark.share, mark.lift);
+                vec![Cell::from(&mark.name), Cell::new(show::DIM, numbers)]
             };
-            let columns: Vec<String> = columns.iter().map(column).collect();
-            writeln!(out, "     {matrix:width$}  {}", columns.join(", "))?;
+            let columns: Vec<Vec<Cell>> = columns.iter().map(column).collect();
+            write_list(out, &[Cell::new(show::DIM, format!("     {matrix:width$}  "))], &columns)?;
         }
     }
     Ok(())
 }
 
-fn names(scored: &[Scored]) -> String {
-    let names: Vec<&str> = scored.iter().map(|scored| scored.name.as_str()).collect();
-    names.join(", ")
+fn write_list(out: &mut dyn Write, before: &[Cell], things: &[Vec<Cell>]) -> io::Result<()> {
+    show::list(before, things).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Writes the cluster of each entity.
-fn write(path: &Path, saved: &Saved, mode: usize, found: &Clusters) -> anyhow::Result<()> {
-    let known = &saved.model.modes()[mode];
+fn write(path: &Path, format: OutFormat, model: &Model, mode: usize, found: &Clusters) -> anyhow::Result<()> {
+    let known = &model.modes()[mode];
     let mut labels = Labels::new();
     let codes = (0..known.rows()).map(|row| labels.id(&known.label(known.id(row)))).collect();
     let column = |name: &str, data: Data| Column { name: name.into(), data };
@@ -81,5 +94,5 @@ fn write(path: &Path, saved: &Saved, mode: usize, found: &Clusters) -> anyhow::R
             column("cluster", Data::Integers(numbers)),
         ],
     };
-    Ok(files::write_table(path, OutFormat::of(path).unwrap_or(OutFormat::Csv), &table)?)
+    Ok(files::write_table(path, format, &table)?)
 }

@@ -1,6 +1,6 @@
 //! A table that is printed row by row, while its rows come about.
 
-use crate::print;
+use crate::{print, show};
 
 /// The widths of columns whose rows are not all known yet.
 pub(crate) struct Columns(Vec<usize>);
@@ -9,6 +9,11 @@ impl Columns {
     /// Columns as wide as their headings, and at least as wide as given.
     pub(crate) fn new(headings: &[(&str, usize)]) -> Self {
         Columns(headings.iter().map(|(heading, width)| heading.len().max(*width)).collect())
+    }
+
+    /// Prints the headings to stdout.
+    pub(crate) fn print_headings(&self, headings: &[String]) -> anyhow::Result<()> {
+        print::lines(&[show::styled(show::HEADING, &self.line(headings))])
     }
 
     /// Prints a row to stdout.

@@ -4,22 +4,23 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Concept, Concepts, Scored};
+use s3cmtf::files;
 
 use crate::args::ConceptsArgs;
+use crate::entity;
 use crate::print::{self, short};
-use crate::saved::Saved;
-use crate::show;
+use crate::show::{self, Cell};
 
 /// Concepts below this part of what varies are not shown.
 const WEAK: f64 = 0.005;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
-    let saved = Saved::load(&args.model)?;
-    let mode = args.mode.as_deref().map(|wanted| saved.mode(wanted)).transpose()?;
-    let mut found = discovery::concepts(&saved.model, args.top);
+    let (model, _) = files::load(&args.model)?;
+    let mode = args.mode.as_deref().map(|wanted| entity::mode(&model, wanted, "--mode")).transpose()?;
+    let mut found = discovery::concepts(&model, args.top);
     if let Some(mode) = mode {
-        let name = saved.model.modes()[mode].name();
+        let name = model.modes()[mode].name();
         found.concepts.retain(|concept| concept.mode == name);
         let own: Vec<String> = found.concepts.iter().map(|concept| concept.name.clone()).collect();
         found.interactions.retain(|interaction| interaction.concepts.iter().any(|name| own.contains(name)));
@@ -27,25 +28,31 @@ pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::out(|out| write_all(out, &found))?;
+        print::styled(|out| write_all(out, &found))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
     for (number, of_mode) in found.concepts.chunk_by(|a, b| a.mode == b.mode).enumerate() {
-        writeln!(out, "{}{}:", if number == 0 { "" } else { "\n" }, of_mode[0].mode)?;
+        let title = Cell::new(show::HEADING, format!("{}:", of_mode[0].mode));
+        writeln!(out, "{}{title}", if number == 0 { "" } else { "\n" })?;
         let (shown, weak): (Vec<&Concept>, Vec<&Concept>) =
             of_mode.iter().partition(|concept| concept.strength >= WEAK);
         shown.into_iter().try_for_each(|concept| show_one(out, concept))?;
         if let [first, ..] = weak[..] {
-            writeln!(out, "  and {} from {} on that matter little; --json has them", weak.len(), first.name)?;
+            let rest =
+                format!("and {} from {} on that matter little; --json has them", weak.len(), first.name);
+            writeln!(out, "  {}", Cell::new(show::DIM, rest))?;
         }
     }
     if !found.interactions.is_empty() {
-        writeln!(out, "\nwhat goes together, and what that adds:")?;
+        writeln!(out, "\n{}", Cell::new(show::HEADING, "what goes together, and what that adds:"))?;
+        let most = found.interactions.iter().map(|one| one.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         for interaction in &found.interactions {
-            writeln!(out, "  {:>+8.3}  {}", interaction.value, interaction.concepts.join(" with "))?;
+            let names = interaction.concepts.join(" with ");
+            let bar = show::bar(interaction.value / most, 8);
+            writeln!(out, "  {:>+8.3}  {names}  {bar}", interaction.value)?;
         }
     }
     Ok(())
@@ -53,24 +60,28 @@ fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
 
 fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
     let Concept { name, strength, about, opposite, strongest, weakest, columns, times, .. } = concept;
-    let opposite = if opposite.is_empty() { String::new() } else { format!(" / {opposite}") };
-    writeln!(out, "  {name:<4} {:>3.0} %  {about}{opposite}", 100.0 * strength)?;
-    for (sign, entities) in [('+', strongest), ('-', weakest)] {
+    let share = format!("{:>3.0} %", 100.0 * strength);
+    let head = format!("{} {}", Cell::new(show::HEADING, format!("{name:<4}")), Cell::new(show::DIM, share));
+    let about = if opposite.is_empty() { about.clone() } else { format!("{about} / {opposite}") };
+    writeln!(out, "  {}", format!("{head}  {}", Cell::from(&about)).trim_end())?;
+    for (sign, style, entities) in [("+ ", show::BAR, strongest), ("- ", show::MINUS, weakest)] {
         if !entities.is_empty() {
-            writeln!(out, "       {sign} {}", list(entities))?;
+            write_list(out, Cell::new(style, sign), entities)?;
         }
     }
     for matrix in columns.iter().filter(|matrix| !matrix.columns.is_empty()) {
-        writeln!(out, "       {}: {}", matrix.matrix, list(&matrix.columns))?;
+        write_list(out, Cell::new(show::DIM, format!("{}: ", matrix.matrix)), &matrix.columns)?;
     }
     if let Some([first, .., last]) = times.as_deref() {
         let values: Vec<f64> = times.iter().flatten().map(|time| time.score).collect();
-        writeln!(out, "       {} {} {}", first.name, show::spark(&values), last.name)?;
+        let [first, last] = [first, last].map(|time| Cell::new(show::DIM, &time.name));
+        writeln!(out, "       {first} {} {last}", show::spark(&values))?;
     }
     Ok(())
 }
 
-fn list(scored: &[Scored]) -> String {
-    let one = |scored: &Scored| format!("{} {}", scored.name, short(scored.score));
-    scored.iter().map(one).collect::<Vec<_>>().join(", ")
+fn write_list(out: &mut dyn Write, before: Cell, scored: &[Scored]) -> io::Result<()> {
+    let one = |scored: &Scored| vec![Cell::from(&scored.name), Cell::new(show::DIM, short(scored.score))];
+    let things: Vec<Vec<Cell>> = scored.iter().map(one).collect();
+    show::list(&["       ".into(), before], &things).iter().try_for_each(|line| writeln!(out, "{line}"))
 }

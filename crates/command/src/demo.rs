@@ -8,7 +8,7 @@ use s3cmtf::report::Options;
 use s3cmtf::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
 
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, typed_line};
 use crate::print::{self, short};
 use crate::progress::Progress;
 use crate::{interrupt, report, summary};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     files::check_out(&args.out)?;
     let world = world::generate(&WorldParams { seed: args.seed, ..WorldParams::default() });
     let coupled = world.problem()?;
-    let plain = without_matrices(&world, &coupled)?;
+    let plain = coupled.alone()?;
     let kept = KeptData::of(&coupled, &args.out)?;
     let data = coupled.clone();
     let flag = interrupt::flag()?;
@@ -32,11 +32,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     for problem in [plain, coupled] {
         let params = Params { threads: args.threads, seed: args.seed, ..Params::default() };
         params.check(&problem)?;
-        if !args.quiet {
+        if !args.progress.quiet {
             summary::announce(&problem, problem.entries().len(), &params, Some(world.test.len()));
         }
-        let mut progress = Progress::new(params.epochs, false, args.quiet);
-        let training = Training::new(problem, params).test(world.test.clone()).interrupt(flag);
+        let mut progress = Progress::new(params.epochs, false, args.progress.quiet);
+        let training =
+            Training::new(problem, params).command(typed_line()).test(world.test.clone()).interrupt(flag);
         let run = training.run(|epoch| progress.observe(epoch));
         progress.finish()?;
         let run = run?;
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     print_groups(&world, plain, coupled, args.seed)?;
     print_recommendations(&coupled.model, &data)?;
     let page = args.out.join("report.html");
-    let options = Options { title: "A made-up world".into(), command: "s3cmtf demo".into() };
+    let options = Options { title: "A made-up world".into(), command: typed_line() };
     report::write(&coupled.model, &coupled.record, Some(&data), &options, &page)?;
     print::out(|out| {
         writeln!(
@@ -62,13 +63,6 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         )
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The same ratings with the same names and sizes, alone.
-fn without_matrices(world: &World, coupled: &Problem) -> anyhow::Result<Problem> {
-    let names = coupled.modes().iter().map(|mode| mode.name().to_owned()).collect();
-    let namings = coupled.modes().iter().map(|mode| mode.naming().cloned()).collect();
-    Ok(Problem::builder(world.ratings.clone()).names(names).namings(namings).build()?)
 }
 
 fn print_errors(world: &World, plain: &Run, coupled: &Run) -> anyhow::Result<()> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::args::{DataArgs, EvaluateArgs};
 use crate::failure::usage;
 use crate::print::{self, short};
+use crate::progress::waiting;
 use crate::{folds, problem, unknown};
 
 #[derive(Serialize)]
@@ -42,7 +43,7 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let (model, _) = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
-    let errors = model.evaluate(&entries, args.clip)?;
+    let errors = waiting("measuring errors", args.progress.quiet, || model.evaluate(&entries, args.clip))?;
     let names = unknown::named(model.modes(), &entries, None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     let more = more::measure(args, folder, &model, &entries)?;

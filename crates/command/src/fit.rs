@@ -7,7 +7,7 @@ use s3cmtf::files::KeptData;
 use s3cmtf::report::Options;
 use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 
-use crate::args::{FitArgs, quoted};
+use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::Progress;
@@ -64,27 +64,20 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         let names = unknown::named(problem.modes(), test, None);
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
     }
-    if !args.quiet && !args.json {
+    if !args.progress.quiet && !args.json {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
     }
 
-    let kept = match &args.out {
+    // Training takes the data. The model's folder has them afterwards, and a report reads them once more.
+    let place = args.out.as_ref().filter(|_| !args.no_data).or(args.report.as_ref());
+    let kept = place.and_then(|place| {
         // A disk that has no room for them may still have room for the model.
-        Some(folder) if !args.no_data => data
-            .keep(&args.tensor, folder)
-            .inspect_err(|error| {
-                print::note(format_args!("the data cannot be saved with the model: {error}"))
-            })
-            .ok(),
-        _ => None,
-    };
-    // Training takes the data; a report needs them once more.
-    let whole = match &data {
-        Data::Whole(problem) if args.report.is_some() => Some(problem.clone()),
-        _ => None,
-    };
-    let mut progress = Progress::new(params.epochs, args.json, args.quiet);
-    let mut training = data.training(params).interrupt(interrupt::flag()?);
+        let kept = data.keep(&args.tensor, place);
+        kept.inspect_err(|error| print::note(format_args!("the data cannot be put aside: {error}"))).ok()
+    });
+    let again = data.again(&params);
+    let mut progress = Progress::new(params.epochs, args.json, args.progress.quiet);
+    let mut training = data.training(params).command(typed_line()).interrupt(interrupt::flag()?);
     if let Some(test) = test {
         training = training.test(test);
     }
@@ -110,7 +103,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
-    finish(args, &run?, kept.as_ref(), whole.as_ref(), followed)
+    finish(args, &run?, kept.as_ref(), again, followed)
 }
 
 /// Which entries are held out, if any are.
@@ -125,15 +118,35 @@ fn holdout(args: &FitArgs, problem: &Problem) -> anyhow::Result<Option<HoldOut>>
     Ok(Some(HoldOut::Last { mode, share: args.holdout.unwrap_or(LAST) }))
 }
 
+/// The data once more, for the report; it is written without them where they cannot be had.
+fn read_again(kept: &KeptData, run: &Run, bytes: u64, most: Option<u64>) -> Option<Problem> {
+    let without = "what is about single entries is left out of the report";
+    if let Some(most) = most.filter(|&most| most < bytes) {
+        print::note(format_args!(
+            "--memory {}: about {} are needed to read the data again; {without}",
+            print::bytes(most),
+            print::bytes(bytes)
+        ));
+        return None;
+    }
+    match kept.load() {
+        Ok(data) if data.modes() == run.model.modes() => return Some(data),
+        Ok(_) => print::note(format_args!("the data have changed; {without}")),
+        Err(error) => print::note(format_args!("{error}; {without}")),
+    }
+    None
+}
+
 /// Saves and tells of a run; what can still be saved or told is, whatever failed before.
 fn finish(
     args: &FitArgs,
     run: &Run,
     kept: Option<&KeptData>,
-    data: Option<&Problem>,
+    again: u64,
     followed: anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
-    let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save_with(run, kept, folder));
+    let with_data = kept.filter(|_| !args.no_data);
+    let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save_with(run, with_data, folder));
     let place = match &args.out {
         Some(folder) if saved.is_ok() => folder.display().to_string(),
         Some(_) => "not saved".into(),
@@ -150,10 +163,9 @@ fn finish(
     let reported = args.report.as_deref().map_or(Ok(0), |file| {
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
-        let words: Vec<String> =
-            std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
-        let command = format!("s3cmtf {}", words.join(" "));
-        report::write(&run.model, &run.record, data, &Options { title, command }, file)
+        let command = report::command(&run.record, None);
+        let data = kept.and_then(|kept| read_again(kept, run, again, args.memory));
+        report::write(&run.model, &run.record, data.as_ref(), &Options { title, command }, file)
     });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
     saved?;

@@ -58,18 +58,18 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
     for note in problem.notes() {
         print::note(note);
     }
-    if !args.quiet && !args.json {
+    if !args.progress.quiet && !args.json {
         summary::announce(&problem, problem.entries().len(), &params, None);
     }
     let flag = interrupt::flag()?;
     let columns = Columns::new(&HEADINGS);
     if !args.json {
-        columns.print(&HEADINGS.map(|(heading, _)| heading.to_owned()))?;
+        columns.print_headings(&HEADINGS.map(|(heading, _)| heading.to_owned()))?;
     }
     let mut done: Vec<Fold> = Vec::new();
     for (number, (rest, held)) in (1..).zip(folds) {
         let label = format!("fold {number}/{count}");
-        let mut progress = Progress::of_many(&label, params.epochs, args.quiet || args.json);
+        let mut progress = Progress::of_many(&label, params.epochs, args.progress.quiet || args.json);
         let run = Training::new(rest, params.clone()).interrupt(flag).run(|epoch| progress.observe(epoch));
         progress.finish()?;
         let run = run?;

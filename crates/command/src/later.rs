@@ -6,7 +6,7 @@ use s3cmtf::prepare;
 use s3cmtf::table::Selector;
 use s3cmtf::{Coupled, Duplicates, Entries, FoldIn, Folded, Model, Naming, Run, files};
 
-use crate::args::LaterArgs;
+use crate::args::{LaterArgs, typed_line};
 use crate::failure::usage;
 use crate::{couple, print, source};
 
@@ -49,6 +49,9 @@ fn run(
         print::note(note);
     }
     record.data.later_entries += entries;
+    // One line does both again; of an older model only this much is known.
+    let own = typed_line();
+    record.command = Some(record.command.map_or(own.clone(), |before| format!("{before} && {own}")));
     let run = Run { model, record };
     files::save(&run, &args.out)?;
     let list = |counts: &[usize]| {

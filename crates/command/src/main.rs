@@ -23,6 +23,7 @@ mod interrupt;
 mod later;
 mod memory;
 mod modes;
+mod out;
 mod pages;
 mod predict;
 mod print;

@@ -85,6 +85,13 @@ impl Data {
         }
     }
 
+    /// What all entries take once they are read again after training, with what a report works out of them.
+    pub(crate) fn again(&self, params: &Params) -> u64 {
+        let Memory { model, .. } = Memory::of(self.frame(), self.count(), params);
+        // An index per mode and a value, of 4 bytes each, twice.
+        PROGRAM + (model + 8 * (self.frame().order() + 1) * self.count()) as u64
+    }
+
     /// Puts the data aside for the folder that the model will be saved in.
     pub(crate) fn keep(&self, tensor: &[PathBuf], folder: &Path) -> anyhow::Result<KeptData> {
         Ok(match (problem::kept(tensor)?, self) {

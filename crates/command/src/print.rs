@@ -6,11 +6,29 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
+use anstream::AutoStream;
 use anyhow::Context;
 
-/// Writes results to stdout.
+use crate::show::{ERROR, NOTE, styled as coloured};
+
+/// Writes results to stdout, as they are.
 pub(crate) fn out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    let mut stdout = BufWriter::new(io::stdout().lock());
+    through(io::stdout().lock(), write)
+}
+
+/// Writes results to stdout for a person: colours are kept on a terminal that has them, unless NO_COLOR is set, and anywhere
+/// where CLICOLOR_FORCE is.
+pub(crate) fn styled(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    through(AutoStream::auto(io::stdout().lock()), write)
+}
+
+/// Writes lines to stdout for a person.
+pub(crate) fn lines(lines: &[String]) -> anyhow::Result<()> {
+    styled(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+}
+
+fn through(stdout: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut stdout = BufWriter::new(stdout);
     let written = write(&mut stdout).and_then(|()| stdout.flush());
     // What could not be written would be tried once more when the buffer is dropped.
     let _ = stdout.into_parts();
@@ -39,12 +57,19 @@ pub(crate) fn status(line: impl Display) {
 
 /// Tells of something odd that does not stop the run.
 pub(crate) fn note(what: impl Display) {
-    status(format_args!("note: {what}"));
+    tell(&coloured(NOTE, "note:"), what);
 }
 
 /// Tells what went wrong.
 pub(crate) fn error(what: impl Display) {
-    status(format_args!("error: {what}"));
+    tell(&coloured(ERROR, "error:"), what);
+}
+
+fn tell(word: &str, what: impl Display) {
+    let mut stderr = AutoStream::auto(io::stderr().lock());
+    let _ = write!(stderr, "{word}");
+    // As it is: what is said of files and names is not for us to change.
+    let _ = writeln!(stderr.into_inner(), " {what}");
 }
 
 /// Tells how many entries name an id that the model was not trained on, if any do; `names` says which, see [`unknown`].

@@ -1,6 +1,8 @@
 //! How a run is followed while it goes on: a bar, plain lines, JSON, or not at all.
 
 use std::io::{self, IsTerminal};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -98,6 +100,76 @@ pub(crate) fn count_bar(len: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{human_pos}/{human_len} {wide_bar} {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(len as u64).with_style(style)
+}
+
+/// The progress of things that are counted: nothing for two seconds, then a bar, or a line in a log now and then.
+pub(crate) struct Counting {
+    what: &'static str,
+    all: usize,
+    done: usize,
+    begun: Instant,
+    told: Instant,
+    quiet: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Counting {
+    pub(crate) fn new(what: &'static str, all: usize, quiet: bool) -> Self {
+        let now = Instant::now();
+        Counting { what, all, done: 0, begun: now, told: now, quiet, bar: None }
+    }
+
+    /// Tells that so many more are done.
+    pub(crate) fn add(&mut self, more: usize) {
+        self.done += more;
+        if self.quiet || self.begun.elapsed() < BETWEEN_LINES {
+            return;
+        }
+        if io::stderr().is_terminal() {
+            let begun = self.begun.elapsed();
+            self.bar
+                .get_or_insert_with(|| count_bar(self.all).with_elapsed(begun))
+                .set_position(self.done as u64);
+        } else if self.told.elapsed() >= BETWEEN_LINES {
+            self.told = Instant::now();
+            print::status(format_args!("{}: {} of {}", self.what, self.done, self.all));
+        }
+    }
+
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Does something that cannot tell how far it is; from the third second on it is said that it goes on.
+pub(crate) fn waiting<T>(what: &str, quiet: bool, run: impl FnOnce() -> T) -> T {
+    if quiet {
+        return run();
+    }
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if ended.recv_timeout(BETWEEN_LINES) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            if !io::stderr().is_terminal() {
+                print::status(format_args!("{what} .."));
+                return;
+            }
+            let style = ProgressStyle::with_template("{msg} {spinner} {elapsed}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let spinner = ProgressBar::new_spinner().with_style(style).with_elapsed(BETWEEN_LINES);
+            spinner.set_message(what.to_owned());
+            spinner.enable_steady_tick(Duration::from_millis(200));
+            let _ = ended.recv();
+            spinner.finish_and_clear();
+        });
+        let done = run();
+        drop(end);
+        done
+    })
 }
 
 /// An epoch in a line.

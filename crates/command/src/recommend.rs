@@ -1,26 +1,28 @@
 //! `s3cmtf recommend`: what to recommend to an entity and why, or to all entities of a mode.
 
-use std::path::Path;
+mod all;
+
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Worth};
-use s3cmtf::files::{self, OutFormat};
-use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
+use s3cmtf::files;
 use s3cmtf::{Mode, Model};
 use serde::Serialize;
 
 use crate::args::RecommendArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, saved, show};
+use crate::show::{self, Cell};
+use crate::{entity, out, saved};
+use all::All;
 
-/// Entities of a mode that are dealt with at once: their rows make a part of the table.
-const TOGETHER: usize = 1 << 14;
 /// Concepts on the terminal: so many of the strongest, and so many of the weakest.
 const STRONGEST: usize = 6;
 const WEAKEST: usize = 2;
 /// Entities of a concept on the terminal.
 const NAMED: usize = 3;
+/// Times on the terminal: the latest of many.
+const LATEST: usize = 12;
 
 #[derive(Serialize)]
 struct Recommended<'a> {
@@ -63,10 +65,8 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
-    if args.top == 0 {
-        return Err(usage("--top should be 1 or more"));
-    }
-    let format = args.out.as_deref().map(format).transpose()?;
+    check_others(&model, by, items, &at)?;
+    let format = args.out.as_deref().map(out::format).transpose()?;
     if id.is_none() && args.json {
         return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
     }
@@ -75,33 +75,32 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     match (id.and_then(|id| model.modes()[by].row(id)), format) {
         (Some(row), None) => one(args, &model, (by, items), row, &recommender, &reasons)?,
         (row, format) => {
-            let rows = match row {
-                Some(row) => vec![row],
-                None => (0..model.modes()[by].rows() as u32).collect(),
-            };
-            let part = |rows: &[u32]| part(&model, (by, items), rows, args.top, &recommender, &reasons);
-            // An empty mode has a heading at least.
-            let parts = rows.chunks(TOGETHER).map(part);
-            let parts = parts.chain(rows.is_empty().then(|| part(&[])));
-            match (&args.out, format) {
-                (Some(path), Some(format)) => files::write_parts(path, format, parts)?,
-                _ => print::out(|out| files::write_csv_parts(out, parts))?,
-            }
+            let all = All { model: &model, by, items, recommender: &recommender, reasons: &reasons };
+            let rows = row.map_or_else(|| (0..model.modes()[by].rows() as u32).collect(), |row| vec![row]);
+            return all.write(args, &rows, format);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The format of the file to be written, which is to be known before anything is worked out.
-fn format(path: &Path) -> anyhow::Result<OutFormat> {
-    files::check_file(path)?;
-    match OutFormat::of(path) {
-        None => Ok(OutFormat::Csv),
-        Some(format @ (OutFormat::Csv | OutFormat::Parquet)) => Ok(format),
-        Some(other) => {
-            Err(usage(format!("--out: recommendations are csv or parquet, but not {}", other.name())))
+/// What stands for other modes must be of other modes, and of each but one.
+fn check_others(model: &Model, by: usize, items: usize, at: &[(usize, u32)]) -> anyhow::Result<()> {
+    for (place, &(mode, _)) in at.iter().enumerate() {
+        let name = model.modes()[mode].name();
+        if mode == by || mode == items {
+            let flag = if mode == by { "--for" } else { "--mode" };
+            let left = model.modes().iter().enumerate().filter(|(other, _)| *other != by && *other != items);
+            let left: Vec<&str> = left.map(|(_, mode)| mode.name()).collect();
+            let rest = if left.is_empty() { "no mode is left over".into() } else { left.join(", ") };
+            return Err(usage(format!(
+                "--at {name}: that is the mode of {flag}; --at is for the others: {rest}"
+            )));
+        }
+        if at[..place].iter().any(|(other, _)| *other == mode) {
+            return Err(usage(format!("--at {name}: one of them stands for the mode, but there are two")));
         }
     }
+    Ok(())
 }
 
 fn recommender<'a>(
@@ -126,8 +125,12 @@ fn recommender<'a>(
         recommender = recommender.without_seen(data)?;
     }
     for having in &args.having {
-        let Some((matrix, column)) = having.split_once('=') else {
-            return Err(usage(format!("--where should be MATRIX=COLUMN, but is {having:?}")));
+        let words =
+            having.split_once('=').filter(|(matrix, column)| !matrix.is_empty() && !column.is_empty());
+        let Some((matrix, column)) = words else {
+            return Err(usage(format!(
+                "--where should be MATRIX=COLUMN, such as category=Sushi, but is {having:?}"
+            )));
         };
         let Some(data) = &data else {
             anyhow::bail!("{folder}: the data of training are not there, which --where needs: fit again");
@@ -178,12 +181,11 @@ fn one(
     if args.json {
         return print::json(&recommended);
     }
-    let lines = described(&recommended, model, args.include_seen);
-    print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+    print::lines(&described(&recommended, model, args))
 }
 
 /// Recommendations for a person.
-fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -> Vec<String> {
+fn described(recommended: &Recommended<'_>, model: &Model, args: &RecommendArgs) -> Vec<String> {
     let Recommended { r#for: whom, mode, at, recommendations, profile, .. } = recommended;
     let at: String = at
         .iter()
@@ -193,109 +195,96 @@ fn described(recommended: &Recommended<'_>, model: &Model, include_seen: bool) -
         })
         .collect();
     let seen = match recommended.seen_left_out {
-        _ if include_seen => "what was seen is there too".to_owned(),
+        _ if args.include_seen => "what was seen is there too".to_owned(),
         seen => format!("{seen} seen left out"),
     };
-    let mut lines = vec![format!("{mode} for {} {}{at}; {seen}", whom.mode, whom.name), String::new()];
+    let title = Cell::new(show::HEADING, format!("{mode} for {} {}", whom.mode, whom.name));
+    let mut lines = vec![format!("{title}{}", Cell::new(show::DIM, format!("{at}; {seen}"))), String::new()];
     let [low, high] = model.range().map(f64::from);
-    let rows: Vec<Vec<String>> = recommendations
+    let rows: Vec<Vec<Cell>> = recommendations
         .iter()
         .map(|one| {
             let value = f64::from(one.predicted);
-            let reason = one.reason.as_ref().map_or(String::new(), |reason| reason.words.clone());
-            let share = (value - low) / (high - low).max(f64::MIN_POSITIVE);
-            vec![one.rank.to_string(), one.name.clone(), short(value), show::bar(share, 10), reason]
+            let reason = one.reason.as_ref().map_or("", |reason| &reason.words);
+            // The lowest value is no bar, and what lies below it is no negative one.
+            let share = ((value - low) / (high - low).max(f64::MIN_POSITIVE)).max(0.0);
+            vec![
+                Cell::new(show::DIM, one.rank.to_string()),
+                Cell::from(&one.name),
+                short(value).into(),
+                show::bar(share, 10),
+                Cell::new(show::DIM, reason),
+            ]
         })
         .collect();
     let value = format!(">predicted {}", model.value().unwrap_or("value"));
-    lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows));
+    match rows[..] {
+        [] => lines.push(nothing(args)),
+        _ => lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows)),
+    }
     lines.push(String::new());
-    lines.push(format!("What counts for {}, of the concepts of {mode}:", whom.name));
+    let title = format!("What counts for {}, of the concepts of {mode}:", whom.name);
+    lines.push(Cell::new(show::HEADING, title).to_string());
+    lines.extend(profiled(profile));
+    lines
+}
+
+/// Why there is nothing to recommend.
+pub(crate) fn nothing(args: &RecommendArgs) -> String {
+    let having: Vec<String> = args.having.iter().map(|having| format!("--where {having}")).collect();
+    match (having.is_empty(), args.include_seen) {
+        (true, _) => {
+            "nothing is left: all of them were seen, and --include-seen recommends these too".to_owned()
+        }
+        (false, true) => format!("nothing has {}", having.join(" and ")),
+        (false, false) => format!("nothing that was not seen has {}", having.join(" and ")),
+    }
+}
+
+/// What the concepts are worth to somebody, and who is at their ends.
+fn profiled(profile: &[Worth]) -> Vec<String> {
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
     let row = |worth: &Worth| {
         let Worth { own_strength, adds, usual, concept } = worth;
-        let names = |some: &[discovery::Scored]| {
-            some.iter().take(NAMED).map(|one| one.name.clone()).collect::<Vec<_>>().join(", ")
-        };
         let mut cells = vec![
-            concept.name.clone(),
-            short(*own_strength),
+            Cell::new(show::HEADING, &concept.name),
+            short(*own_strength).into(),
             show::bar(own_strength / most, 10),
-            format!("{adds:+.3}"),
-            format!("{usual:+.3}"),
+            Cell::new(if *adds < 0.0 { show::MINUS } else { show::BAR }, format!("{adds:+.3}")),
+            Cell::new(show::DIM, format!("{usual:+.3}")),
         ];
         if has_times {
             let times: Vec<f64> = concept.times.iter().flatten().map(|time| time.score).collect();
-            // The latest of many fit on a line.
-            cells.push(show::spark(&times[times.len().saturating_sub(24)..]));
+            cells.push(show::spark(&times[times.len().saturating_sub(LATEST)..]));
         }
-        let end = |words: String, some: &[discovery::Scored]| match (words.is_empty(), names(some)) {
-            (true, names) => names,
-            (false, names) => format!("{words} ({names})"),
-        };
-        cells.push(end(concept.about.clone(), &concept.strongest));
-        cells.push(end(concept.opposite.clone(), &concept.weakest));
+        let ends = [discovery::about(concept), discovery::opposite(concept)];
+        cells.push(ends.into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join(" / ").into());
         cells
     };
     let weak = profile.len().saturating_sub(WEAKEST).max(STRONGEST.min(profile.len()));
-    let shown = profile.iter().take(STRONGEST).chain(&profile[weak..]);
+    let shown: Vec<&Worth> = profile.iter().take(STRONGEST).chain(&profile[weak..]).collect();
     let mut headings = vec!["concept", ">strength", "", ">adds", ">usual"];
-    headings.extend(has_times.then_some("over time"));
-    headings.extend(["much of it", "little of it"]);
-    lines.extend(show::table(&headings, &shown.map(row).collect::<Vec<_>>()));
+    headings.extend(has_times.then_some("=over time"));
+    headings.push("about");
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|worth| row(worth)).collect();
+    let mut table = show::table(&headings, &rows).into_iter();
+    let mut lines: Vec<String> = table.next().into_iter().collect();
+    for (line, worth) in table.zip(&shown) {
+        lines.push(line);
+        lines.extend(end("  much of it: ", &worth.concept.strongest));
+        lines.extend(end("  little of it: ", &worth.concept.weakest));
+    }
     lines
+}
+
+/// Who is at an end of a concept.
+fn end(what: &str, scored: &[Scored]) -> Vec<String> {
+    let names = scored.iter().take(NAMED).map(|one| vec![Cell::new(show::DIM, &one.name)]);
+    let names: Vec<Vec<Cell>> = names.collect();
+    if names.is_empty() { Vec::new() } else { show::list(&[Cell::new(show::DIM, what)], &names) }
 }
 
 fn label(mode: &Mode, row: u32) -> String {
     mode.label(mode.id(row as usize)).into_owned()
-}
-
-/// The rows of a table for some entities.
-fn part(
-    model: &Model,
-    (by, items): (usize, usize),
-    rows: &[u32],
-    top: usize,
-    recommender: &Recommender<'_>,
-    reasons: &Reasons<'_>,
-) -> Table {
-    let best = recommender.best(rows, top);
-    let why = reasons.of(rows, &best);
-    let pairs = || rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |best| (row, best)));
-    let mut labels = Labels::new();
-    let mut words = |reason: &Option<Reason>| {
-        let text = reason.as_ref().map_or(String::new(), |reason| reasons.words(reason));
-        labels.id(&text)
-    };
-    let codes = why.iter().flatten().map(&mut words).collect();
-    let value = format!("predicted_{}", model.value().unwrap_or("value"));
-    let (whom, what) = (&model.modes()[by], &model.modes()[items]);
-    let columns = [
-        (whom.name().to_owned(), names(whom, pairs().map(|(row, _)| row))),
-        ("rank".into(), Data::Integers(best.iter().flat_map(|best| 1..=best.len() as i64).collect())),
-        (what.name().to_owned(), names(what, pairs().map(|(_, best)| best.row))),
-        // With the digits that 32 bits have.
-        (value, Data::Numbers(pairs().map(|(_, best)| digits(best.value)).collect())),
-        ("reason".into(), Data::Texts { codes, labels }),
-    ];
-    let columns = columns.into_iter().map(|(name, data)| Column { name, data }).collect();
-    Table { name: "recommendations".into(), columns }
-}
-
-fn digits(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::NAN)
-}
-
-/// A column of a mode's entities: names, or numbers as in the data.
-fn names(mode: &Mode, rows: impl Iterator<Item = u32>) -> Data {
-    let ids = rows.map(|row| mode.id(row as usize));
-    match mode.naming() {
-        None => Data::Integers(ids.map(|id| i64::from(id) + 1).collect()),
-        Some(naming) => {
-            let mut labels = Labels::new();
-            let codes = ids.map(|id| labels.id(naming.labels.get(id))).collect();
-            Data::Texts { codes, labels }
-        }
-    }
 }

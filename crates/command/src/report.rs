@@ -7,6 +7,7 @@ use s3cmtf::report::{Options, Report, render};
 use s3cmtf::{Model, Problem, Record, files};
 
 use crate::args::{DataArgs, ReportArgs, fit_line};
+use crate::progress::waiting;
 use crate::{print, saved};
 
 /// The data that a model was trained on, in its folder.
@@ -24,15 +25,26 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     let name = args.model.file_name().map_or("model".into(), |name| name.to_string_lossy().into_owned());
-    // With the data beside the model there is a line that does the same run again.
-    let tensor = if data.is_some() { args.model.join(DATA) } else { PathBuf::from("TENSOR") };
-    let command = fit_line(&[tensor], &DataArgs::default(), &record.params);
-    let size = write(&model, &record, data.as_ref(), &Options { title: name, command }, &args.out)?;
+    let command = command(&record, data.is_some().then_some(args.model.as_path()));
+    let options = Options { title: name, command };
+    let size = waiting("gathering the report", false, || {
+        write(&model, &record, data.as_ref(), &options, &args.out)
+    })?;
     print::table(&[
         ("report", args.out.display().to_string()),
         ("size", format!("{} kB", size.div_ceil(1000))),
     ])?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was typed for a run. Where its record does not say that, a line that does the same again if the data are in a folder;
+/// of the data it cannot tell, otherwise.
+pub(crate) fn command(record: &Record, folder: Option<&Path>) -> String {
+    let rebuilt = || {
+        let tensor = folder.map_or(PathBuf::from("TENSOR"), |folder| folder.join(DATA));
+        fit_line(&[tensor], &DataArgs::default(), &record.params)
+    };
+    record.command.clone().unwrap_or_else(rebuilt)
 }
 
 /// Writes a report, whole or not at all, and says how many bytes it has.

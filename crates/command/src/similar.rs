@@ -7,7 +7,8 @@ use s3cmtf::files;
 use serde::Serialize;
 
 use crate::args::SimilarArgs;
-use crate::{entity, print, show};
+use crate::show::{self, Cell};
+use crate::{entity, print};
 
 #[derive(Serialize)]
 struct Similar<'a> {
@@ -22,15 +23,21 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
     let similar = discovery::similar(&model, mode, id, args.top)?;
+    if model.factors()[mode].rank() == 1 {
+        print::note(format_args!("{} has one concept, so that likeness says little", known.name()));
+    }
     if args.json {
         print::json(&Similar { mode: known.name(), name: &known.label(id), similar })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<Vec<String>> = similar
-        .into_iter()
-        .map(|one| vec![one.name, format!("{:.3}", one.score), show::bar(one.score, 20)])
-        .collect();
-    let lines = show::table(&[known.name(), ">likeness", ""], &rows);
-    print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    let row = |one: Scored| {
+        vec![
+            Cell::from(one.name),
+            Cell::new(show::DIM, format!("{:.3}", one.score)),
+            show::bar(one.score, 20),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = similar.into_iter().map(row).collect();
+    print::lines(&show::table(&[known.name(), ">likeness", ""], &rows))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     for note in problem.notes() {
         print::note(note);
     }
-    if !args.quiet && !args.json {
+    if !args.progress.quiet && !args.json {
         summary::announce(&problem, problem.entries().len(), &base, None);
     }
     let entries = problem.entries().len();
@@ -157,7 +157,7 @@ impl<'a> Table<'a> {
     fn observe(&mut self, event: Event<'_>) {
         match event {
             Event::Start(params) => {
-                let quiet = self.args.quiet || self.args.json;
+                let quiet = self.args.progress.quiet || self.args.json;
                 self.progress = Some(Progress::of_many(&name(params), params.epochs, quiet));
             }
             Event::Epoch(epoch) => {
@@ -184,7 +184,7 @@ impl<'a> Table<'a> {
         }
         let is_first = self.least.is_none();
         if is_first {
-            self.columns.print(&self.headings)?;
+            self.columns.print_headings(&self.headings)?;
         }
         let is_least = self.least.is_none_or(|least| trial.rmse < least);
         self.least = Some(self.least.map_or(trial.rmse, |least| least.min(trial.rmse)));

@@ -1,8 +1,53 @@
 //! What the verbs that say what a model has found were given.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use super::{decimal, whole};
+use super::{ProgressArgs, decimal, whole};
+
+/// What `clusters` was given.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClustersArgs {
+    /// The folder of a model that `fit --out` saved
+    pub(crate) model: PathBuf,
+    /// The mode whose entities are put together, by name or by number from 1
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: String,
+    /// How many clusters; auto takes as many as the gap statistic finds
+    #[arg(long, value_name = "K", default_value = "auto", allow_negative_numbers = true)]
+    pub(crate) k: Count,
+    /// The most clusters that auto finds
+    #[arg(long, value_name = "K", default_value_t = 20, value_parser = some, allow_negative_numbers = true)]
+    pub(crate) most: usize,
+    /// How many entities and columns are shown of each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    pub(crate) top: usize,
+    /// The seed of where clusters start
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
+    pub(crate) seed: u64,
+    /// Write the cluster of every entity to this file: csv, or Parquet by its ending
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `concepts` was given.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConceptsArgs {
+    /// The folder of a model that `fit --out` saved
+    pub(crate) model: PathBuf,
+    /// Only the concepts of this mode, by name or by number from 1
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// How many entities, columns and interactions are shown
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    pub(crate) top: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// What `recommend` was given.
 #[derive(Debug, clap::Args)]
@@ -19,7 +64,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     /// How many are recommended
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Only those that have this column of a coupled matrix, such as category=Sushi; all of them if given more than once
     #[arg(long = "where", value_name = "MATRIX=COLUMN")]
@@ -37,6 +82,8 @@ pub(crate) struct RecommendArgs {
     /// Write a table to this file, whole or not at all: csv or parquet, by its ending
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// What `similar` was given.
@@ -48,9 +95,33 @@ pub(crate) struct SimilarArgs {
     #[arg(value_name = "MODE=NAME")]
     pub(crate) entity: String,
     /// How many are listed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+fn some(text: &str) -> Result<usize, String> {
+    // Nobody has more names than that, and sums of such numbers are numbers.
+    let number = text.trim().parse::<u32>().ok().filter(|&number| number > 0);
+    number.map(|number| number as usize).ok_or_else(|| format!("should be from 1 to {}", u32::MAX))
+}
+
+/// How many clusters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Count {
+    Auto,
+    Given(usize),
+}
+
+impl FromStr for Count {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Count::Auto),
+            text => some(text).map(Count::Given).map_err(|_| "should be auto, or 1 or more".into()),
+        }
+    }
 }

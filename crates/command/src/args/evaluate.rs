@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{DataArgs, SettingArgs, decimal, whole};
+use super::{DataArgs, ProgressArgs, SettingArgs, decimal, whole};
 
 /// What `evaluate` was given: a model, or what `fit` would be given and a number of folds.
 #[derive(Debug, clap::Args)]
-#[command(
-    override_usage = "s3cmtf evaluate <MODEL> <TENSOR> [--clip] [--ranking] [--segments] [--json]\n       \
-    s3cmtf evaluate <TENSOR> --folds <K> [OPTIONS]"
-)]
+#[command(override_usage = "s3cmtf evaluate <MODEL> <TENSOR> [--clip] [--plain] [--json]\n       \
+    s3cmtf evaluate <TENSOR> --folds <K> [OPTIONS]")]
 pub(crate) struct EvaluateArgs {
     /// The folder of a model that `fit --out` saved; with --folds there is none, and the file of the tensor's entries
     /// stands here
@@ -25,11 +23,13 @@ pub(crate) struct EvaluateArgs {
     /// Keep predictions within the range of the training values
     #[arg(long)]
     pub(crate) clip: bool,
-    /// Measure recommendations too: recall, NDCG and coverage of the k best that training has not seen, beside those of what
-    /// is most popular. --k and --relevant ask for it as well, and without --segments so do --rank-by and --items
-    #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
-    pub(crate) ranking: bool,
-    /// To whom items are recommended: a mode [default: the first]
+    /// Measure errors alone. Otherwise, where the data of training are with the model, so are recommendations (recall, NDCG
+    /// and coverage of the k best that training has not seen, beside those of what is most popular) and errors by how much
+    /// training knew; and errors by time, if there is a mode of times
+    #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant"])]
+    pub(crate) plain: bool,
+    /// To whom items are recommended: a mode [default: the first]. This and the next three measure recommendations also where
+    /// the data of training are not there; what these have seen is then recommended too
     #[arg(long, value_name = "MODE", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) rank_by: Option<String>,
     /// What is recommended: a mode [default: the second, or the first if --rank-by is the second]
@@ -47,20 +47,16 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) caution: Option<f32>,
-    /// Errors apart by how many entries users and items have in training, and by time if there is a mode of times; users and
-    /// items are the modes that are ranked
-    #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
-    pub(crate) segments: bool,
     // These need --folds; clap could say so only with a list of them all.
     #[command(flatten)]
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
 
-    /// Print one JSON object: entries, unknown, rmse, mae, and ranking and segments if asked for; with --folds one per fold, and one at the end
+    /// Print one JSON object: entries, unknown, rmse, mae, and ranking and segments if these are measured; with --folds one per
+    /// fold, and one at the end
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// No progress; notes, errors and the table are still printed
-    #[arg(long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }

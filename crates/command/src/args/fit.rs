@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{DataArgs, SettingArgs, decimal};
+use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `fit` was given.
 #[derive(Debug, Args)]
@@ -64,9 +64,8 @@ pub(crate) struct FitArgs {
     /// Print one JSON object per epoch and one at the end, and nothing else, on stdout
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// No progress; notes, errors and the summary are still printed
-    #[arg(long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// So many entries of each id of a mode.

@@ -36,6 +36,12 @@ pub(crate) fn fit_line(tensor: &[PathBuf], data: &DataArgs, params: &Params) -> 
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// What was typed, as a shell takes it.
+pub(crate) fn typed_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    std::iter::once("s3cmtf".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
 /// The flags that make the given settings of the preset that they are nearest to.
 fn flags(params: &Params) -> Vec<String> {
     let mut flags = Flags(Vec::new());

@@ -4,7 +4,6 @@ mod bench;
 mod choices;
 mod convert;
 mod data;
-mod discover;
 mod discovery;
 mod evaluate;
 mod fit;
@@ -25,11 +24,10 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
 pub(crate) use convert::ConvertArgs;
 pub(crate) use data::{DataArgs, FileArgs};
-pub(crate) use discover::{ClustersArgs, ConceptsArgs, Count};
-pub(crate) use discovery::{RecommendArgs, SimilarArgs};
+pub(crate) use discovery::{ClustersArgs, ConceptsArgs, Count, RecommendArgs, SimilarArgs};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
-pub(crate) use flags::{fit_line, quoted};
+pub(crate) use flags::{fit_line, quoted, typed_line};
 pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use later::LaterArgs;
@@ -156,8 +154,15 @@ pub(crate) struct DemoArgs {
     /// The seed of the made-up data and of the factors
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
-    /// No progress; notes, errors and the summary are still printed
-    #[arg(long)]
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}
+
+/// What every verb that shows progress takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProgressArgs {
+    /// No progress; results, notes and errors are still printed
+    #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 

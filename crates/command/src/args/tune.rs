@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{DataArgs, SettingArgs, decimal};
+use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `tune` was given. The settings are where the search starts.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,6 @@ pub(crate) struct TuneArgs {
     /// Print one JSON object for each of the settings and one at the end, and nothing else, on stdout
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// No progress; notes, errors and the table are still printed
-    #[arg(long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }

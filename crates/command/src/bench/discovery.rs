@@ -36,7 +36,7 @@ pub(super) fn run(scale: Scale, seed: u64, report: &mut Report<'_>) -> anyhow::R
     let ratings = scale.of(whole.ratings).max(LEAST);
     let world = world::generate(&WorldParams { ratings, seed, ..whole });
     let coupled = world.problem()?;
-    let plain = alone(&world, &coupled)?;
+    let plain = coupled.alone()?;
     let mut table =
         Table::new(&["algorithm", "data", "agreement", "gap at the planted number", "clusters picked"]);
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
@@ -100,11 +100,4 @@ fn row(
         planted: groups,
     };
     Ok((row, Line { name: format!("{algorithm}, {data}"), points }))
-}
-
-/// The same ratings without coupled matrices.
-fn alone(world: &World, coupled: &Problem) -> anyhow::Result<Problem> {
-    let names = coupled.modes().iter().map(|mode| mode.name().to_owned()).collect();
-    let namings = coupled.modes().iter().map(|mode| mode.naming().cloned()).collect();
-    Ok(Problem::builder(world.ratings.clone()).names(names).namings(namings).build()?)
 }

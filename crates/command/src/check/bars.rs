@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::show;
+
 /// A range of numbers, both ends in it, and how many lie in it.
 #[derive(Serialize)]
 pub(super) struct Bar {
@@ -12,7 +14,7 @@ pub(super) struct Bar {
     pub(super) count: usize,
 }
 
-/// The letters of the longest bar.
+/// The characters of the longest bar.
 const LONGEST: usize = 40;
 /// Values that are at most so many get a bar each.
 const EACH: usize = 12;
@@ -75,10 +77,11 @@ pub(super) fn write(out: &mut dyn Write, bars: &[Bar]) -> io::Result<()> {
     let width = bars.iter().map(|bar| label(bar).len()).max().unwrap_or(0);
     let most = bars.iter().map(|bar| bar.count).max().unwrap_or(0).max(1);
     for bar in bars {
-        // Something is never shown as nothing.
-        let length = (bar.count * LONGEST).div_ceil(most);
-        let line = format!("      {:>width$}  {} {}", label(bar), "#".repeat(length), bar.count);
-        writeln!(out, "{line}")?;
+        // Something is never shown as nothing: the least bar is an eighth of a character.
+        let share = bar.count as f64 / most as f64;
+        let least = if bar.count == 0 { 0.0 } else { 0.125 / LONGEST as f64 };
+        let drawn = show::bar(share.max(least), LONGEST);
+        writeln!(out, "      {:>width$}  {drawn} {}", label(bar), bar.count)?;
     }
     Ok(())
 }
@@ -90,7 +93,7 @@ mod tests {
     fn lines(bars: &[Bar]) -> String {
         let mut out = Vec::new();
         write(&mut out, bars).unwrap();
-        String::from_utf8(out).unwrap()
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
     }
 
     #[test]
@@ -98,7 +101,8 @@ mod tests {
         let bars = by_powers(&[1, 1, 2, 3, 9, 8, 15]);
         let found: Vec<(f64, f64, usize)> = bars.iter().map(|bar| (bar.from, bar.to, bar.count)).collect();
         assert_eq!(found, [(1.0, 1.0, 2), (2.0, 3.0, 2), (4.0, 7.0, 0), (8.0, 15.0, 3)]);
-        assert!(lines(&bars).contains("8 to 15  ######################################## 3\n"));
+        assert!(lines(&bars).contains("8 to 15  ████████████████████████████████████████ 3\n"));
+        assert!(lines(&by_powers(&[vec![1; 1000], vec![2]].concat())).contains("2 to 3  ▏ 1\n"));
         assert_eq!(by_powers(&[0, u32::MAX]).last().unwrap().to, f64::from(u32::MAX));
         assert!(by_powers(&[]).is_empty());
     }
@@ -107,7 +111,7 @@ mod tests {
     fn few_values_have_a_bar_each_and_many_share_ranges() {
         assert_eq!(
             lines(&of_values(&[0.5, 5.0, 0.5])),
-            format!("      0.5  {} 2\n        5  {} 1\n", "#".repeat(40), "#".repeat(20))
+            format!("      0.5  {} 2\n        5  {} 1\n", "█".repeat(40), "█".repeat(20))
         );
         let many: Vec<f32> = (0..=100).map(|value| value as f32).collect();
         let bars = of_values(&many);

@@ -1,14 +1,16 @@
-//! What `evaluate` measures beside errors, if asked: recommendations, and errors by segment.
+//! What `evaluate` measures beside errors: recommendations, and errors by segment.
 
 use std::path::Path;
 
 use s3cmtf::discovery::{self, Ranking, RankingParams, Segments};
-use s3cmtf::{Entries, Model};
+use s3cmtf::{Entries, Error, Model, Problem};
 
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
 use crate::print::{self, short};
-use crate::{entity, saved, show};
+use crate::progress::waiting;
+use crate::show::{self, Cell};
+use crate::{entity, saved};
 
 /// Of more than this many, a random choice is measured.
 const MOST: usize = 10_000;
@@ -22,18 +24,53 @@ pub(super) struct More {
     pub(super) segments: Option<Vec<Segments>>,
 }
 
-/// Measures what was asked for.
+/// Measures what can be measured, unless errors alone were asked for.
 pub(super) fn measure(
     args: &EvaluateArgs,
     folder: &Path,
     model: &Model,
     test: &Entries,
 ) -> anyhow::Result<More> {
-    let named = args.rank_by.is_some() || args.items.is_some();
-    let ranked = args.ranking || args.k.is_some() || args.relevant.is_some() || (named && !args.segments);
-    if !ranked && !args.segments {
+    if args.plain {
         return Ok(More { ranking: None, segments: None });
     }
+    let (by, items) = modes(args, model)?;
+    let asked = args.k.is_some()
+        || args.relevant.is_some()
+        || args.caution.is_some()
+        || args.rank_by.is_some()
+        || args.items.is_some();
+    let data = data(args, folder, model, asked)?;
+    let params = RankingParams {
+        by,
+        items,
+        k: args.k.unwrap_or(10),
+        relevant: args.relevant,
+        most: MOST,
+        seed: SEED,
+        caution: args.caution.unwrap_or(0.0),
+    };
+    let ranking = (asked || data.is_some()).then(|| {
+        waiting("measuring recommendations", args.progress.quiet, || {
+            discovery::ranking(model, data.as_ref(), test, params)
+        })
+    });
+    let ranking = match ranking.transpose() {
+        // Nobody has asked: a test of what training has seen is one of errors.
+        Err(Error::Problem(why)) if !asked => {
+            print::note(why);
+            None
+        }
+        ranking => ranking?,
+    };
+    let segments = waiting("measuring segments", args.progress.quiet, || {
+        discovery::segments(model, data.as_ref(), test, &[by, items], args.clip)
+    })?;
+    Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
+}
+
+/// To whom is recommended, and what.
+fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
     let find = |name: &Option<String>, flag: &str| {
         name.as_ref().map(|name| entity::mode(model, name, flag)).transpose()
     };
@@ -46,26 +83,31 @@ pub(super) fn measure(
     if by == items {
         return Err(usage("--rank-by and --items should be two modes"));
     }
-    let data = saved::data(folder, model)?;
-    if data.is_none() {
-        let what = if ranked { "what it has seen is recommended too" } else { "only times are told apart" };
-        print::note(format_args!("{}: the data of training are not there, so that {what}", folder.display()));
-    }
-    let params = RankingParams {
-        by,
-        items,
-        k: args.k.unwrap_or(10),
-        relevant: args.relevant,
-        most: MOST,
-        seed: SEED,
-        caution: args.caution.unwrap_or(0.0),
+    Ok((by, items))
+}
+
+/// The data of training; what is measured without them is said.
+fn data(args: &EvaluateArgs, folder: &Path, model: &Model, asked: bool) -> anyhow::Result<Option<Problem>> {
+    let folder_name = folder.display();
+    let data = waiting("reading the data of training", args.progress.quiet, || saved::data(folder, model));
+    let data = match data {
+        Err(error) if !asked => {
+            print::note(format_args!("{error:#}: errors alone are measured"));
+            None
+        }
+        data => {
+            let data = data?;
+            if data.is_none() {
+                let what = match asked {
+                    true => "so that what it has seen is recommended too",
+                    false => "so that recommendations are not measured",
+                };
+                print::note(format_args!("{folder_name}: the data of training are not there, {what}"));
+            }
+            data
+        }
     };
-    let ranking = ranked.then(|| discovery::ranking(model, data.as_ref(), test, params)).transpose()?;
-    let segments = args
-        .segments
-        .then(|| discovery::segments(model, data.as_ref(), test, &[by, items], args.clip))
-        .transpose()?;
-    Ok(More { ranking, segments })
+    Ok(data)
 }
 
 impl More {
@@ -78,7 +120,7 @@ impl More {
         for by in self.segments.iter().flatten() {
             lines.extend(apart(by));
         }
-        print::out(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+        print::lines(&lines)
     }
 }
 
@@ -90,11 +132,12 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     let own = [ranking.recall, ranking.ndcg, ranking.coverage];
     let popular = ranking.popular.map(|popular| [popular.recall, popular.ndcg, popular.coverage]);
     let row = |(place, name): (usize, &str)| {
-        let mut row = vec![format!("{name}@{k}"), format!("{:.4}", own[place]), show::bar(own[place], 10)];
-        row.extend(popular.map(|popular| format!("{:.4}", popular[place])));
+        let value = format!("{:.4}", own[place]);
+        let mut row = vec![Cell::from(format!("{name}@{k}")), value.into(), show::bar(own[place], 10)];
+        row.extend(popular.map(|popular| Cell::new(show::DIM, format!("{:.4}", popular[place]))));
         row
     };
-    let rows: Vec<Vec<String>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<Cell>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
     let mut headings = vec!["", ">model", ""];
     headings.extend(popular.map(|_| ">most popular"));
     [String::new(), title].into_iter().chain(show::table(&headings, &rows)).collect()
@@ -103,14 +146,14 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
 fn apart(by: &Segments) -> Vec<String> {
     let worst = by.segments.iter().map(|segment| segment.rmse).fold(f64::MIN_POSITIVE, f64::max);
     let skipped = by.segments.len().saturating_sub(SHOWN);
-    let rows: Vec<Vec<String>> = by.segments[skipped..]
+    let rows: Vec<Vec<Cell>> = by.segments[skipped..]
         .iter()
         .map(|segment| {
             vec![
-                segment.name.clone(),
-                segment.entries.to_string(),
-                short(segment.rmse),
-                short(segment.mae),
+                Cell::from(&segment.name),
+                Cell::new(show::DIM, segment.entries.to_string()),
+                short(segment.rmse).into(),
+                short(segment.mae).into(),
                 show::bar(segment.rmse / worst, 10),
             ]
         })

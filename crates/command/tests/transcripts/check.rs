@@ -90,7 +90,7 @@ fn a_table_is_described_with_what_is_odd_and_how_to_fit_it() {
         "r.csv: user 5 x item 13 x when 4, 40 entries",
         "entries  41, 1 duplicates, density 0.15385",
         "user     size 5, 5 ids occur, entries per id: min 8, median 8, max 8",
-        "8 to 15  ######################################## 5",
+        "8 to 15  ████████████████████████████████████████ 5",
         "epoch    less than 0.01 s with ",
         "fit      s3cmtf fit r.csv --modes user,item,when:year --value stars",
     ]);

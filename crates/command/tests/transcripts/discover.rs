@@ -69,6 +69,19 @@ fn what_cannot_be_told_is_said() {
         .run("clusters model --mode place --k 17")
         .fails(2, &["k should be from 1 to 16, the rows of place"]);
     folder.run("clusters model --mode place --k few").fails(2, &["--k", "should be auto, or 1 or more"]);
+    folder.run("clusters model --mode place --k 0").fails(2, &["--k", "should be auto, or 1 or more"]);
+    folder.run("clusters model --mode place --k -3").fails(2, &["--k", "should be auto, or 1 or more"]);
+    folder.run("clusters model --mode place --seed x").fails(2, &["--seed", "should be a whole number"]);
+    folder.run("clusters model --mode place --out c.xlsx").fails(2, &["csv or parquet", "not xlsx"]);
+    folder.run("clusters model --mode place=Sushi1").fails(2, &["should be a mode alone, such as place"]);
+    for arguments in
+        ["clusters model --mode place --top 0", "concepts model --top 0", "concepts model --top -1"]
+    {
+        folder.run(arguments).fails(2, &["--top", "should be from 1 to 4294967295"]);
+    }
+    // Places of a kind are hardly told apart: not all of as many clusters as there are places have one.
+    let shown = folder.run("clusters model --mode place --k 16").succeeds();
+    assert!(!shown.stdout.contains(" 0 of 16"), "{}", shown.stdout);
     folder.run("concepts nowhere").fails(1, &["nowhere"]);
     folder.run("concepts model --mode 9").fails(2, &["there is no mode 9"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();

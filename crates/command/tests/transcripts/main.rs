@@ -25,5 +25,7 @@ mod save;
 mod similar;
 mod split;
 mod tables;
+#[cfg(unix)]
+mod terminal;
 mod tune;
 mod usage;

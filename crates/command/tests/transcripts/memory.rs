@@ -35,6 +35,27 @@ fn little_memory_comes_to_the_same_model() {
 }
 
 #[test]
+fn the_report_has_the_data_if_they_fit() {
+    let folder = folder();
+    let fit = "fit made.s3cmtf --rank 4 --epochs 5 --quiet --report page.html --out model";
+    let page = || std::fs::read_to_string(folder.path("page.html")).unwrap();
+    let absent = "The data are not with the model";
+    // Less than training takes in memory, and enough to read the entries once more.
+    let shown = folder.run(&format!("{fit} --memory 45MB")).succeeds();
+    let shown = shown.says(&["they are read from disk instead"]);
+    assert!(!shown.stderr.contains("left out of the report") && !page().contains(absent), "{}", shown.stderr);
+    let shown = folder.run(&format!("{fit} --memory 32MB")).succeeds();
+    shown.says(&[
+        "note: --memory 32 MB: about 4",
+        "to read the data again; what is about single entries is left out of the report",
+    ]);
+    assert!(page().contains(absent));
+    // They are in the folder of the model all the same.
+    folder.run("report model -o page.html").succeeds();
+    assert!(!page().contains(absent));
+}
+
+#[test]
 fn what_cannot_be_kept_to_is_said() {
     let folder = folder();
     folder.run("fit made.s3cmtf --memory lots").fails(2, &["--memory", "such as 800MB or 2GB"]);

@@ -85,7 +85,8 @@ fn unknown_ids_are_predicted_as_the_average_and_noted() {
 #[test]
 fn evaluate_prints_the_errors() {
     let folder = Folder::with_model();
-    let shown = folder.run("evaluate model test.tns").succeeds().prints(&["entries     40\n", "RMSE", "MAE"]);
+    let shown = folder.run("evaluate model test.tns --plain").succeeds();
+    let shown = shown.prints(&["entries     40\n", "RMSE", "MAE"]);
     assert_eq!(shown.stderr, "");
     let shown = folder.run("evaluate model test.tns --json --clip").succeeds();
     let [errors] = &shown.json()[..] else { panic!("{}", shown.stdout) };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::Folder;
+use crate::harness::{BINARY, Folder};
 
 const DATA: &str =
     "--modes user,place,date:month --value stars --couple place=places.csv:place,category,zeros";
@@ -132,6 +132,31 @@ fn all_users_become_a_table() {
     assert_eq!(fs::read_to_string(folder.path("one.csv")).unwrap().lines().count(), 1 + 8);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_half_table() {
+    let folder = Folder::new();
+    folder.run("generate --out made --sizes 30000,6000 --entries 60000 --uncoupled --seed 5").succeeds();
+    folder.run("fit made/tensor.tns --rank 4 --epochs 1 --no-data --quiet --out model").succeeds();
+    for ending in ["csv", "parquet"] {
+        let before = folder.list(".");
+        let line = format!("recommend model --for 1 --mode 2 --include-seen --quiet --out recs.{ending}");
+        let mut command = folder.command(BINARY);
+        command.args(line.split_whitespace()).stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        // As soon as there is a half table, which the name of the whole one does not have.
+        while folder.list(".") == before {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let shown = crate::harness::Shown::from(child.wait_with_output().unwrap());
+        assert_eq!(shown.code, 130, "{}", shown.stderr);
+        shown.says(&["note: interrupted: nothing was written"]);
+        assert_eq!(folder.list("."), before);
+    }
+}
+
 #[test]
 fn what_is_typed_wrong_is_answered_with_what_was_meant() {
     let folder = eaters("");
@@ -140,16 +165,86 @@ fn what_is_typed_wrong_is_answered_with_what_was_meant() {
     run("--for usr=sue1 --mode place").fails(2, &["--for", "usr", "did you mean \"user\"?"]);
     run("--for user=sue1 --mode plaec").fails(2, &["--mode", "did you mean \"place\"?"]);
     run("--for user=sue1 --mode user").fails(2, &["mode should be another one than user"]);
-    run("--for user=sue1 --mode place --at date=2018-01").fails(2, &["knows no date 2018-01"]);
+    run("--for sue1 --mode place").fails(2, &["--for: should be MODE=NAME, did you mean user=sue1?"]);
+    run("--for user= --mode place").fails(2, &["which user? say user=NAME"]);
+    run("--for user=sue1,bob1 --mode place").fails(2, &["--for user without a name is for all of them"]);
+    run("--for user=sue1 --mode place=Sushi1").fails(2, &["should be a mode alone, such as place"]);
+    run("--for user=sue1 --mode place --at date=2018-01")
+        .fails(2, &["knows no date 2018-01 (they go from 2017-01 to 2017-06)"]);
+    run("--for user=sue1 --mode place --at 2017-03").fails(2, &["did you mean date=2017-03?"]);
+    // A day is in its month.
+    run("--for user=sue1 --mode place --at date=2017-03-17").succeeds().prints(&["sue1, date 2017-03;"]);
+    run("--for user=sue1 --mode place --at date=2017-01 --at date=2017-02").fails(2, &["--at date:", "two"]);
+    run("--for user=sue1 --mode place --at place=Sushi1")
+        .fails(2, &["--at place: that is the mode of --mode; --at is for the others: date"]);
     run("--for user=sue1 --mode place --at date").fails(2, &["which date?"]);
-    run("--for user=sue1 --mode place --at user=sue2").fails(2, &["at should be"]);
-    run("--for user=sue1 --mode place --top 0").fails(2, &["--top should be 1 or more"]);
+    run("--for user=sue1 --mode place --at user=sue2").fails(2, &["--at user: that is the mode of --for"]);
+    run("--for user=sue1 --mode place --top 0").fails(2, &["--top", "should be from 1 to"]);
+    run("--for user=sue1 --mode place --top -1").fails(2, &["--top", "should be from 1 to"]);
+    run("--for user=sue1 --mode place --top 4294967295").succeeds();
+    run("--for user=sue1 --mode place --where category=").fails(2, &["MATRIX=COLUMN, such as"]);
+    run("--for user=sue1 --mode place --out recs.xlsx").fails(2, &["csv or parquet", "not xlsx"]);
     run("--for user=sue1 --mode place --where category=Sushy").fails(2, &["did you mean \"Sushi\"?"]);
     run("--for user=sue1 --mode place --where categories=Sushi").fails(2, &["did you mean \"category\"?"]);
     run("--for user=sue1 --mode place --where Sushi").fails(2, &["MATRIX=COLUMN"]);
     run("--for user --mode place --json").fails(2, &["--json is for one entity"]);
     run("--for user --mode place --out recs.npz").fails(2, &["csv or parquet"]);
     run("--for user --mode place --out nowhere/recs.csv").fails(1, &["nowhere"]);
+}
+
+#[test]
+fn where_nothing_is_left_it_is_said_why() {
+    let folder = eaters("");
+    let run = |arguments: &str| folder.run(&format!("recommend model {arguments}")).succeeds();
+    let nobody = "--where category=Sushi --where category=Burger";
+    run(&format!("--for user=sue1 --mode place {nobody}"))
+        .prints(&["nothing that was not seen has --where category=Sushi and --where category=Burger"]);
+    run(&format!("--for user --mode place {nobody} --include-seen"))
+        .prints(&["user,rank,place"])
+        .says(&["note: nothing has --where category=Sushi and --where category=Burger"]);
+    run("--for date=2017-03 --mode place")
+        .prints(&["nothing is left: all of them were seen, and --include-seen"]);
+}
+
+/// Models of another make than most: what they say is said, and nothing panics.
+#[test]
+fn odd_models_say_what_they_can() {
+    let folder = eaters("");
+    let data = "train.csv --modes user,place,date:month --value stars --quiet";
+    let five: String = (0..300)
+        .map(|n: usize| {
+            let ids = [6, 5, 4, 3, 3].map(|size| (n * 7919 / (size * 2)) % size + 1);
+            format!("{} {} {} {} {} {}\n", ids[0], ids[1], ids[2], ids[3], ids[4], n % 5)
+        })
+        .collect();
+    folder.write("five.tns", five);
+    folder.write(
+        "two.tns",
+        (0..60).map(|n| format!("{} {} {}\n", n % 12 + 1, n * 7 % 9 + 1, n % 4)).collect::<String>(),
+    );
+    for (name, fit) in [
+        ("diagonal", format!("fit {data} --rank 3 --core diagonal")),
+        ("nonnegative", format!("fit {data} --rank 3 --nonnegative")),
+        ("one", format!("fit {data} --rank 1")),
+        ("bare", format!("fit {data} --rank 2 --no-data")),
+        ("two", "fit two.tns --rank 2 --quiet".into()),
+        ("one-of-two", "fit two.tns --rank 1 --quiet".into()),
+        ("five", "fit five.tns --rank 2 --quiet".into()),
+    ] {
+        folder.run(&format!("{fit} --out {name}")).succeeds();
+        folder.run(&format!("concepts {name}")).succeeds().prints(&["what goes together"]);
+        folder.run(&format!("concepts {name} --top 4294967295 --json")).succeeds();
+        folder.run(&format!("clusters {name} --mode 2")).succeeds().prints(&["cluster"]);
+        folder.run(&format!("clusters {name} --mode 2 --k 5")).succeeds().prints(&["cluster"]);
+        let first = if name.starts_with("five") || name.contains("two") { "1" } else { "Sushi1" };
+        let alike = folder.run(&format!("similar {name} 2={first}")).succeeds().prints(&["likeness"]);
+        assert_eq!(alike.stderr.contains("has one concept"), name.starts_with("one"), "{}", alike.stderr);
+        let who = if first == "1" { "1" } else { "sue1" };
+        let flags = format!("--for 1={who} --mode 2 --include-seen");
+        folder.run(&format!("recommend {name} {flags}")).succeeds().prints(&["What counts for"]);
+        folder.run(&format!("recommend {name} --for 1 --mode 2 --include-seen")).succeeds().prints(&["rank"]);
+        folder.run(&format!("report {name} -o page.html")).succeeds();
+    }
 }
 
 #[test]
@@ -167,7 +262,7 @@ fn numbers_stand_for_ids_without_names() {
 fn recommendations_are_measured() {
     for flags in ALGORITHMS {
         let folder = eaters(flags);
-        let shown = folder.run("evaluate model test.csv --relevant 4 --k 8 --segments --json").succeeds();
+        let shown = folder.run("evaluate model test.csv --relevant 4 --k 8 --json").succeeds();
         let found = &shown.json()[0];
         assert_eq!(found["entries"], 96);
         let ranking = &found["ranking"];
@@ -188,9 +283,25 @@ fn recommendations_are_measured() {
 }
 
 #[test]
+fn errors_alone_are_measured_if_asked_for_and_where_nothing_is_new() {
+    let folder = eaters("");
+    let shown = folder.run("evaluate model test.csv --plain").succeeds();
+    assert_eq!(shown.stderr, "");
+    let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
+    assert_eq!(labels, ["entries", "unknown", "RMSE", "MAE", "within std"]);
+    let json = folder.run("evaluate model test.csv --plain --json").succeeds().json();
+    assert!(json[0]["ranking"].is_null() && json[0]["segments"].is_null());
+    // All of it was seen.
+    let shown = folder.run("evaluate model train.csv").succeeds();
+    assert!(!shown.stdout.contains("recall"), "{}", shown.stdout);
+    shown.says(&["note: train.csv: nothing to rank by"]).prints(&["RMSE", "By entries in training of user:"]);
+}
+
+#[test]
 fn measures_of_recommendations_are_read_as_a_table() {
     let folder = eaters("");
-    let shown = folder.run("evaluate model test.csv --ranking --segments").succeeds();
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    assert_eq!(shown.stderr, "");
     shown.prints(&[
         "RMSE",
         "The 10 best of place for each of 12 of user, seen ones left out:",
@@ -204,12 +315,22 @@ fn measures_of_recommendations_are_read_as_a_table() {
     let turned = folder.run("evaluate model test.csv --rank-by place --k 3").succeeds();
     turned.prints(&["The 3 best of user for each of 16 of place"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
-    let shown = folder.run("evaluate model test.csv --ranking").succeeds();
-    let shown = shown.says(&["note: model: the data of training are not there"]);
+    let shown = folder.run("evaluate model test.csv --k 10").succeeds();
+    let shown = shown.says(&["note: model: the data of training are not there, so that what it has seen is"]);
     shown.prints(&["seen ones too"]);
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    let shown = shown.says(&["the data of training are not there, so that recommendations are not measured"]);
+    assert!(!shown.stdout.contains("recall") && !shown.stdout.contains("of user:"), "{}", shown.stdout);
+    shown.prints(&["RMSE", "By time of date:"]);
+    folder.write("model/data.s3cmtf", "no problem");
+    let shown = folder.run("evaluate model test.csv").succeeds();
+    shown.says(&["note: model/data.s3cmtf: is no problem", "errors alone are measured"]).prints(&["RMSE"]);
+    folder.run("evaluate model test.csv --k 10").fails(1, &["error: model/data.s3cmtf: is no problem"]);
+    fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
     folder.run("evaluate model test.csv --k 0").fails(2, &["k should be 1 or more"]);
     folder.run("evaluate model test.csv --relevant 9").fails(1, &["nothing to rank by"]);
     folder.run("evaluate model test.csv --rank-by user --items user").fails(2, &["two modes"]);
     folder.run("evaluate model test.csv --items plac").fails(2, &["did you mean \"place\"?"]);
-    folder.run("evaluate train.csv --folds 3 --ranking").fails(2, &["--ranking", "--folds"]);
+    folder.run("evaluate train.csv --folds 3 --plain").fails(2, &["--plain", "--folds"]);
+    folder.run("evaluate model test.csv --plain --k 3").fails(2, &["--plain", "--k"]);
 }

@@ -7,6 +7,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::harness::Folder;
 
 /// Kills a run at random times until one comes to its end, and compares that with a run that was left alone.
@@ -45,6 +47,9 @@ fn kill_again_and_again(fit: &str) {
     let bytes = |name: &str| fs::read(folder.path(name)).unwrap();
     let same = bytes("model/model.safetensors") == bytes("whole/model.safetensors");
     assert!(same, "another model, killed after {times:?}");
+    let record: Value = serde_json::from_slice(&bytes("model/run.json")).unwrap();
+    let begun = format!("s3cmtf {fit} --checkpoint-every 0.001s --out model");
+    assert_eq!(record["command"], begun, "the line that does it again");
     assert!(!folder.path("model/checkpoint.safetensors").exists(), "an ended run is not to be resumed");
 }
 

@@ -143,6 +143,34 @@ fn an_interrupted_run_keeps_the_model_so_far() {
     }
 }
 
+#[test]
+fn every_verb_says_which_model_was_probably_meant() {
+    let folder = Folder::with_model();
+    folder.run("fit ratings.tns --rank 2 --epochs 3 --quiet --out another").succeeds();
+    for verb in [
+        "evaluate modle test.tns",
+        "predict modle test.tns",
+        "concepts modle",
+        "clusters modle --mode 1",
+        "recommend modle --for 1=1 --mode 2",
+        "similar modle 1=1",
+        "fold-in modle test.tns --out out",
+        "update modle test.tns --out out",
+        "export modle --to csv --out out",
+        "report modle -o page.html",
+        "fit ratings.tns --init modle",
+    ] {
+        let words =
+            ["modle: there is no such folder, did you mean model?", "a folder with a model.safetensors"];
+        folder.run(verb).fails(1, &words);
+    }
+    folder.run("concepts .").fails(1, &[".: is not a model folder: no model.safetensors in it"]);
+    fs::create_dir(folder.path("runs")).unwrap();
+    fs::rename(folder.path("another"), folder.path("runs/another")).unwrap();
+    folder.run("concepts runs").fails(1, &["no model.safetensors in it, did you mean runs/another?"]);
+    folder.run("concepts runs/any").fails(1, &["no such folder, did you mean runs/another?"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_second_interrupt_leaves_at_once() {

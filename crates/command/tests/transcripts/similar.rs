@@ -28,5 +28,8 @@ fn a_name_that_is_not_there_is_answered_with_the_nearest() {
     folder.run("similar model place").fails(2, &["which place?"]);
     folder.run("similar model plaec=Sushi1").fails(2, &["did you mean \"place\"?"]);
     folder.run("similar nowhere place=Sushi1").fails(1, &["nowhere"]);
-    assert_eq!(folder.run("similar model place=Sushi1 --top 0").succeeds().stdout.lines().count(), 1);
+    folder.run("similar model place=Sushi1 --top 0").fails(2, &["--top", "should be from 1 to"]);
+    folder.run("similar model Sushi1").fails(2, &["should be MODE=NAME, did you mean place=Sushi1?"]);
+    folder.run("similar model place=").fails(2, &["which place? say place=NAME"]);
+    folder.run("similar model =Sushi1").fails(2, &["there is no mode"]);
 }

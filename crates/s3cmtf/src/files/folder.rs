@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -11,6 +11,7 @@ use super::atomic::{check_writable, replace_folder, write_new};
 use super::kept::KeptData;
 use super::model_file::{FORMAT, from_bytes, to_bytes};
 use super::problem_file::load_problem;
+use crate::table::nearest;
 use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run};
 
 const MODEL: &str = "model.safetensors";
@@ -110,18 +111,17 @@ pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<()
 /// # Errors
 /// If `folder` is no model folder, or a file in it is missing, cut off, broken or of another version.
 pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
-    // Without this a folder that does not exist would be called one without a model.
-    let found = fs::metadata(folder).map_err(|source| Error::io(folder, source))?;
-    if !found.is_dir() {
-        return Err(Error::file(folder, "is a file, but a model is a folder"));
-    }
+    check_there(folder)?;
     let not_there = |source: std::io::Error, path: &Path, what: String| match source.kind() {
         ErrorKind::NotFound => Error::file(folder, what),
         _ => Error::io(path, source),
     };
     let path = folder.join(MODEL);
-    let what = format!("is not a model folder: no {MODEL} in it");
-    let bytes = fs::read(&path).map_err(|source| not_there(source, &path, what))?;
+    let bytes = fs::read(&path).map_err(|source| {
+        let inside = models(folder);
+        let meant = near(inside.first().filter(|_| inside.len() == 1));
+        not_there(source, &path, format!("is not a model folder: no {MODEL} in it{meant}"))
+    })?;
     let model = from_bytes(&path, &bytes)?;
     drop(bytes);
 
@@ -131,6 +131,41 @@ pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
     let record = serde_json::from_slice(&bytes)
         .map_err(|error| Error::file(&path, format!("is not the record of a run: {error}")))?;
     Ok((model, record))
+}
+
+/// Without this a folder that does not exist would be called one without a model.
+fn check_there(folder: &Path) -> Result<(), Error> {
+    match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(Error::file(folder, format!("is a file, but a model is a folder with a {MODEL} in it"))),
+        Err(source) if source.kind() == ErrorKind::NotFound => {
+            let place = folder.parent().unwrap_or(Path::new(""));
+            let others = models(place);
+            let names = || others.iter().filter_map(|path| path.file_name()?.to_str());
+            let wanted = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let meant = nearest(names(), wanted).map(|name| place.join(name));
+            // Where there is but one, it may well be meant, whatever it is called.
+            let meant = meant.or_else(|| others.first().filter(|_| others.len() == 1).cloned());
+            let rule = format!("a model is a folder with a {MODEL} in it");
+            let what = format!("there is no such folder{} ({rule})", near(meant.as_ref()));
+            Err(Error::file(folder, what))
+        }
+        Err(source) => Err(Error::io(folder, source)),
+    }
+}
+
+fn near(folder: Option<&PathBuf>) -> String {
+    folder.map_or(String::new(), |folder| format!(", did you mean {}?", folder.display()))
+}
+
+/// The models in a folder, by name.
+fn models(folder: &Path) -> Vec<PathBuf> {
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(found) = fs::read_dir(listed) else { return Vec::new() };
+    let paths = found.flatten().map(|found| folder.join(found.file_name()));
+    let mut models: Vec<PathBuf> = paths.filter(|path| path.join(MODEL).is_file()).collect();
+    models.sort();
+    models
 }
 
 /// Loads the data that a saved run was trained on, if they were saved with it.

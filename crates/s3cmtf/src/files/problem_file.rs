@@ -249,7 +249,12 @@ pub fn is_problem(path: &Path) -> Result<bool, Error> {
 /// If the file cannot be read, is no such file, of another version, cut off or changed.
 pub fn load_problem(path: &Path) -> Result<Problem, Error> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
-    build(&file).map_err(|what| Error::file(path, what))
+    load_open(&file, path)
+}
+
+/// The same of a file that is open; it goes by this path in errors.
+pub(super) fn load_open(file: &File, path: &Path) -> Result<Problem, Error> {
+    build(file).map_err(|what| Error::file(path, what))
 }
 
 fn build(file: &File) -> Result<Problem, String> {

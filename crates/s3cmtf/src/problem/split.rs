@@ -49,6 +49,22 @@ impl Problem {
         }))
     }
 
+    /// The tensor alone, with its names: what it comes to without its coupled matrices can be compared. Ids that only these
+    /// have, have no row any more.
+    ///
+    /// # Errors
+    /// None that a problem could lead to: it is checked again.
+    pub fn alone(&self) -> Result<Problem, Error> {
+        let mut builder = Problem::builder(self.with_ids(self.entries.clone()))
+            .names(self.modes.iter().map(|mode| mode.name().to_owned()).collect())
+            .sizes(self.modes.iter().map(|mode| mode.size()).collect())
+            .namings(self.modes.iter().map(|mode| mode.naming().cloned()).collect());
+        if let Some(value) = &self.value {
+            builder = builder.value(value);
+        }
+        builder.build()
+    }
+
     /// All of the problem but its entries, which may be most of its memory.
     fn without_entries(&self) -> Problem {
         Problem {
@@ -120,6 +136,29 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, (0..23).collect::<Vec<u32>>());
         }
+    }
+
+    #[test]
+    fn alone_a_tensor_has_its_names_and_sizes_and_no_matrix() {
+        let entries = Entries::new(vec![vec![0, 2], vec![1, 1]], vec![1.0, 2.0]).unwrap();
+        let labels = ["ann", "bob", "eve", "zoe"].iter().collect();
+        let naming = crate::Naming { column: "user".into(), binning: None, labels };
+        let friends = Entries::new(vec![vec![0], vec![3]], vec![1.0]).unwrap();
+        let problem = Problem::builder(entries)
+            .names(vec!["user".into(), "film".into()])
+            .namings(vec![Some(naming), None])
+            .value("stars")
+            .couple(Coupled::new(0, Kind::Graph, friends).unwrap())
+            .build()
+            .unwrap();
+        assert_eq!((problem.modes()[0].rows(), problem.modes()[0].size()), (3, 4));
+        let alone = problem.alone().unwrap();
+        assert!(alone.coupled().is_empty() && alone.notes().is_empty());
+        // Zoe was known from the graph alone.
+        assert_eq!((alone.modes()[0].rows(), alone.modes()[0].size()), (2, 4));
+        assert_eq!(alone.modes()[0].naming(), problem.modes()[0].naming());
+        assert_eq!((alone.value(), alone.modes()[1].name()), (Some("stars"), "film"));
+        assert_eq!(alone.with_ids(alone.entries().clone()), problem.with_ids(problem.entries().clone()));
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub struct Checkpoint {
 /// What is known of a run in words and single numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
+    /// What was typed to start the run, if it was by a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The settings.
     pub params: Params,
     /// The entries that are held out.
@@ -53,6 +56,18 @@ pub struct Numbers {
     pub singles: BTreeMap<String, Vec<f32>>,
     /// Those of 64 bits.
     pub doubles: BTreeMap<String, Vec<f64>>,
+}
+
+impl About {
+    /// What is known of a run before its first epoch.
+    pub(super) fn new(
+        command: Option<String>,
+        params: Params,
+        holdout: Option<HoldOut>,
+        fingerprint: String,
+    ) -> Self {
+        About { command, params, holdout, fingerprint, history: Vec::new(), seconds: 0.0, first: None }
+    }
 }
 
 impl Numbers {
@@ -136,18 +151,8 @@ impl<'a> Keeper<'a> {
     pub(super) fn new(
         checkpoints: Option<(Duration, Save<'a>)>,
         resume: Option<Checkpoint>,
-        params: &Params,
-        holdout: Option<HoldOut>,
-        fingerprint: &str,
+        about: About,
     ) -> Result<Self, Error> {
-        let about = About {
-            params: params.clone(),
-            holdout,
-            fingerprint: fingerprint.to_owned(),
-            history: Vec::new(),
-            seconds: 0.0,
-            first: None,
-        };
         if let Some(checkpoint) = &resume {
             checkpoint.check(&about)?;
         }

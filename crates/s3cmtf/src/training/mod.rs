@@ -45,6 +45,7 @@ pub struct Training<'a> {
     interrupt: Option<&'a AtomicBool>,
     checkpoints: Option<(Duration, Save<'a>)>,
     resume: Option<Checkpoint>,
+    command: Option<String>,
 }
 
 impl<'a> Training<'a> {
@@ -60,6 +61,7 @@ impl<'a> Training<'a> {
             interrupt: None,
             checkpoints: None,
             resume: None,
+            command: None,
         }
     }
 
@@ -110,6 +112,14 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn checkpoints(mut self, every: Duration, save: impl FnMut(Checkpoint) + Send + 'a) -> Self {
         self.checkpoints = Some((every, Box::new(save)));
+        self
+    }
+
+    /// Keeps what was typed to get this run with its record; where it goes on from a checkpoint, what is kept with that
+    /// stands.
+    #[must_use]
+    pub fn command(mut self, line: impl Into<String>) -> Self {
+        self.command = Some(line.into());
         self
     }
 
@@ -179,6 +189,7 @@ impl<'a> Training<'a> {
             interrupt,
             checkpoints,
             resume,
+            command,
         } = self;
         let (entries, room) = match stored {
             Some((blocks, room)) => (Observed::there(blocks), Some(room)),
@@ -192,7 +203,10 @@ impl<'a> Training<'a> {
         }
         let holdout = holdout.or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
         let fingerprint = problem.fingerprint_with(&entries)?;
-        let keeper = Keeper::new(checkpoints, resume, &params, holdout, &fingerprint)?;
+        // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
+        let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
+        let about = About::new(command.clone(), params.clone(), holdout, fingerprint.clone());
+        let keeper = Keeper::new(checkpoints, resume, about)?;
         let mut data = DataRecord {
             entries: entries.len(),
             test_entries: test.as_ref().map_or(0, Entries::len),
@@ -225,6 +239,7 @@ impl<'a> Training<'a> {
         let summary = Summary { stop, epochs: history.len(), best_epoch, train_rmse, test_rmse, seconds };
         let record = Record {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            command,
             instructions: params.level().name().to_owned(),
             params,
             data,

@@ -97,6 +97,9 @@ fn is_zero(number: &usize) -> bool {
 pub struct Record {
     /// The version of s3cmtf that ran.
     pub version: String,
+    /// What was typed to get the model, if it was by a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The settings.
     pub params: Params,
     /// The data.

@@ -129,9 +129,13 @@ pub fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
 /// Writes a table that comes in parts with the same columns, whole or not at all: only one part at a time is in memory.
 ///
 /// # Errors
-/// If the file cannot be written, if columns of a part differ in length or share a name, if the format is an archive of
+/// If a part is an error, if the file cannot be written, if columns of a part differ in length or share a name, if the format is an archive of
 /// arrays, which has to be written at once, or if this build has no Parquet.
-pub fn write_parts(path: &Path, format: OutFormat, parts: impl Iterator<Item = Table>) -> Result<(), Error> {
+pub fn write_parts(
+    path: &Path,
+    format: OutFormat,
+    parts: impl Iterator<Item = io::Result<Table>>,
+) -> Result<(), Error> {
     match format {
         OutFormat::Csv => write_atomically(path, |writer| write_csv_parts(writer, parts)),
         OutFormat::Parquet => write_parquet_parts(path, parts),
@@ -145,9 +149,13 @@ pub fn write_parts(path: &Path, format: OutFormat, parts: impl Iterator<Item = T
 /// Writes a table that comes in parts as csv, see [`write_parts`].
 ///
 /// # Errors
-/// If nothing can be written, or columns of a part differ in length or share a name.
-pub fn write_csv_parts(writer: &mut dyn Write, parts: impl Iterator<Item = Table>) -> io::Result<()> {
+/// If a part is an error, if nothing can be written, or columns of a part differ in length or share a name.
+pub fn write_csv_parts(
+    writer: &mut dyn Write,
+    parts: impl Iterator<Item = io::Result<Table>>,
+) -> io::Result<()> {
     for (number, part) in parts.enumerate() {
+        let part = part?;
         let columns = outs(&part);
         check_columns(&columns).map_err(io::Error::other)?;
         match number {
@@ -210,10 +218,11 @@ fn write_parquet(path: &Path, columns: &[Out]) -> Result<(), Error> {
 }
 
 #[cfg(feature = "arrow")]
-fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = Table>) -> Result<(), Error> {
+fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = io::Result<Table>>) -> Result<(), Error> {
     let broken =
         |error: ::parquet::errors::ParquetError| io::Error::other(format!("cannot be written: {error}"));
-    let Some(mut part) = parts.next() else { return write_parquet(path, &[]) };
+    let Some(first) = parts.next() else { return write_parquet(path, &[]) };
+    let mut part = first.map_err(|source| Error::io(path, source))?;
     write_atomically(path, |writer| {
         let mut file = parquet::Parts::new(&outs(&part)).map_err(broken)?;
         loop {
@@ -221,7 +230,7 @@ fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = Table>) -> R
             check_columns(&columns).map_err(io::Error::other)?;
             writer.write_all(&file.add(&columns).map_err(broken)?)?;
             match parts.next() {
-                Some(next) => part = next,
+                Some(next) => part = next?,
                 None => return writer.write_all(&file.finish().map_err(broken)?),
             }
         }
@@ -229,7 +238,7 @@ fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = Table>) -> R
 }
 
 #[cfg(not(feature = "arrow"))]
-fn write_parquet_parts(path: &Path, _: impl Iterator<Item = Table>) -> Result<(), Error> {
+fn write_parquet_parts(path: &Path, _: impl Iterator<Item = io::Result<Table>>) -> Result<(), Error> {
     write_parquet(path, &[])
 }
 

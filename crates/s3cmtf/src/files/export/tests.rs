@@ -215,7 +215,7 @@ fn parts_are_the_table_that_they_make() {
         let names: Vec<String> = range.clone().map(|row| format!("n{}", row % 7)).collect();
         table(vec![("id", Data::Integers(range.collect())), ("name", texts(&names))])
     };
-    let parts = || [rows(0..5), rows(5..5), rows(5..300)].into_iter();
+    let parts = || [rows(0..5), rows(5..5), rows(5..300)].into_iter().map(Ok);
     let read = |path: &Path| std::fs::read(path).unwrap();
     let (whole, some) = (folder.path().join("whole"), folder.path().join("some"));
     write_table(&whole, OutFormat::Csv, &rows(0..300)).unwrap();
@@ -236,6 +236,16 @@ fn parts_are_the_table_that_they_make() {
             }
         }
     }
+    // A part that does not come leaves what was there.
+    let stopped = || std::io::Error::other("stopped");
+    let (old, broken) = (read(&some), || [Ok(rows(0..5)), Err(stopped())].into_iter());
+    let parquet = cfg!(feature = "arrow").then_some(OutFormat::Parquet);
+    for format in [OutFormat::Csv].into_iter().chain(parquet) {
+        let error = write_parts(&some, format, broken()).unwrap_err().to_string();
+        assert!(error.contains("stopped"), "{error}");
+    }
+    assert_eq!(read(&some), old);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     let error = write_parts(&some, OutFormat::Npz, parts()).unwrap_err().to_string();
     assert!(error.ends_with("use csv or parquet"), "{error}");
 }

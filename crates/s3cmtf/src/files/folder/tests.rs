@@ -20,6 +20,7 @@ fn record() -> Record {
     };
     Record {
         version: "0.1.0".into(),
+        command: Some("s3cmtf fit 'my data.csv'".into()),
         params: Params { seed: u64::MAX, rate: Some(0.1), ..Params::default() },
         data: DataRecord {
             entries: 3,
@@ -236,9 +237,26 @@ fn ranks_of_zero_and_numbers_that_are_not_finite_are_refused() {
 fn folders_that_are_no_models_say_so() {
     let (folder, path) = saved(diagonal());
     let message = |path: &Path| load(path).unwrap_err().to_string();
+    assert!(
+        message(&path.join(MODEL))
+            .ends_with("is a file, but a model is a folder with a model.safetensors in it")
+    );
+    let none = folder.path().join("none");
+    // The only model there is, inside and beside; the nearest of more; and none.
+    let only = format!(", did you mean {}?", path.display());
+    assert!(
+        message(folder.path()).ends_with(&format!("is not a model folder: no model.safetensors in it{only}"))
+    );
+    let rule = " (a model is a folder with a model.safetensors in it)";
+    assert_eq!(message(&none), format!("{}: there is no such folder{only}{rule}", none.display()));
+    let second = folder.path().join("other");
+    save(&Run { model: diagonal(), record: record() }, &second).unwrap();
+    assert_eq!(message(&none), format!("{}: there is no such folder{rule}", none.display()));
+    let near = folder.path().join("othre");
+    let meant = format!(", did you mean {}?", second.display());
+    assert_eq!(message(&near), format!("{}: there is no such folder{meant}{rule}", near.display()));
     assert!(message(folder.path()).ends_with("is not a model folder: no model.safetensors in it"));
-    assert!(message(&path.join(MODEL)).ends_with("is a file, but a model is a folder"));
-    assert!(matches!(load(&folder.path().join("none")), Err(Error::Io { .. })));
+    assert!(message(&none.join("deeper")).ends_with(&format!("there is no such folder{rule}")));
     fs::write(path.join(RECORD), "{}").unwrap();
     assert!(message(&path).contains("run.json: is not the record of a run: missing field `version`"));
     fs::remove_file(path.join(RECORD)).unwrap();
