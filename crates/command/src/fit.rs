@@ -10,7 +10,7 @@ use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
 use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
 use crate::memory::Data;
-use crate::progress::Progress;
+use crate::progress::{Progress, waiting};
 use crate::{interrupt, modes, print, problem, report, summary, unknown};
 
 /// The share of the latest entries that are held out unless told otherwise.
@@ -165,7 +165,10 @@ fn finish(
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
         let command = report::command(&run.record, None);
         let data = kept.and_then(|kept| read_again(kept, run, again, args.memory));
-        report::write(&run.model, &run.record, data.as_ref(), &Options { title, command }, file)
+        let options = Options { title, command };
+        waiting("gathering the report", args.progress.quiet, || {
+            report::write(&run.model, &run.record, data.as_ref(), &options, file)
+        })
     });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
     saved?;

@@ -140,7 +140,10 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     let rows: Vec<Vec<Cell>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
     let mut headings = vec!["", ">model", ""];
     headings.extend(popular.map(|_| ">most popular"));
-    [String::new(), title].into_iter().chain(show::table(&headings, &rows)).collect()
+    [String::new(), Cell::new(show::HEADING, title).to_string()]
+        .into_iter()
+        .chain(show::table(&headings, &rows))
+        .collect()
 }
 
 fn apart(by: &Segments) -> Vec<String> {
@@ -161,5 +164,5 @@ fn apart(by: &Segments) -> Vec<String> {
     let left = if skipped > 0 { format!(", the last {SHOWN}") } else { String::new() };
     let title = format!("By {} of {}{left}:", by.by, by.mode);
     let table = show::table(&["", ">entries", ">RMSE", ">MAE", ""], &rows);
-    [String::new(), title].into_iter().chain(table).collect()
+    [String::new(), Cell::new(show::HEADING, title).to_string()].into_iter().chain(table).collect()
 }

@@ -15,8 +15,8 @@ use crate::{interrupt, print};
 
 /// The most entities that are dealt with at once: their rows make a part of the table.
 const TOGETHER: usize = 1 << 14;
-/// The most predictions of a part: about a second of one core, so that progress is seen and an interrupt is heard.
-const PREDICTIONS: usize = 1 << 29;
+/// The most predictions of a part: a second or less of one core, so that progress is seen and an interrupt is heard.
+const PREDICTIONS: usize = 1 << 28;
 
 /// What the table is made of.
 #[derive(Clone, Copy)]
