@@ -158,7 +158,7 @@ fn one(
             concept: &concept.name,
             little: reason.little,
             adds: reason.adds,
-            about: if reason.little { discovery::opposite(concept) } else { discovery::about(concept) },
+            about: reasons.about(reason),
             overall: reason.overall,
             words: reasons.words(reason),
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use s3cmtf::discovery::{Reason, Reasons, Recommender};
+use s3cmtf::discovery::{Reasons, Recommender};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Mode, Model};
@@ -83,11 +83,7 @@ impl All<'_> {
         let pairs =
             || rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |best| (row, best)));
         let mut labels = Labels::new();
-        let mut words = |reason: &Option<Reason>| {
-            let text = reason.as_ref().map_or(String::new(), |reason| reasons.words(reason));
-            labels.id(&text)
-        };
-        let codes = why.iter().flatten().map(&mut words).collect();
+        let codes = reasons.words_of(&why).iter().map(|words| labels.id(words)).collect();
         let value = format!("predicted_{}", model.value().unwrap_or("value"));
         let (whom, what) = (&model.modes()[by], &model.modes()[items]);
         let columns = [

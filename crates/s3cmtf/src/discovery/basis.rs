@@ -335,9 +335,9 @@ mod tests {
     fn what_all_agree_on_is_a_concept_of_its_own_where_it_is_most_of_what_varies() {
         // A prediction is how good an item is, and more or less of its kind for users who like it or do not.
         let (users, items) = (40usize, 30usize);
-        let taste = |user: usize| if user % 2 == 0 { 0.5 } else { -0.5 };
+        let taste = |user: usize| if user.is_multiple_of(2) { 0.5 } else { -0.5 };
         let good = |item: usize| (item * 7 % 11) as f32 / 5.0;
-        let kind = |item: usize| if item % 5 == 0 { 2.0 } else { -0.1 };
+        let kind = |item: usize| if item.is_multiple_of(5) { 2.0 } else { -0.1 };
         for (weight, expected) in [(1.0, Some(0)), (0.1, None)] {
             let factors = vec![
                 Factor::new(2, (0..users).flat_map(|user| [1.0, taste(user)]).collect()),

@@ -96,7 +96,8 @@ pub fn clusters(
             marks: having.as_ref().map_or(Vec::new(), |having| having.marks(&chosen, top)),
         }
     };
-    let clusters = order.iter().enumerate().map(cluster).collect();
+    // Where fewer rows differ than clusters are asked for, some have none; they are the last.
+    let clusters = order.iter().filter(|&&old| sizes[old] > 0).enumerate().map(cluster).collect();
     let mut place_of = vec![0; k];
     order.iter().zip(0u32..).for_each(|(&old, place)| place_of[old] = place);
     let of_row = found.nearest.iter().map(|&old| place_of[old as usize]).collect();

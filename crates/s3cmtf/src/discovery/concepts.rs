@@ -159,7 +159,7 @@ fn describe(
 }
 
 /// How the predicted cells of each column go up and down with a concept: their correlation over the rows.
-fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize) -> Vec<f64> {
+pub(super) fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize) -> Vec<f64> {
     let rank = mode.moments.mean.len();
     let covariance = mode.moments.covariance();
     // Of each number of a row with the concept.
@@ -238,7 +238,7 @@ fn interactions(basis: &Basis, letters: &[String], top: usize) -> Vec<Interactio
         names
     };
     let sizes = basis.core.values().iter().map(|&value| f64::from(value).abs());
-    largest(sizes, top + 1)
+    largest(sizes, top.saturating_add(1))
         .into_iter()
         .map(|(place, _)| Interaction {
             concepts: names(place),

@@ -7,13 +7,13 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Scored;
 use super::basis::ModeBasis;
 use super::best::Best;
-use super::concepts::{Concept, concepts_of, letters, time_mode};
+use super::concepts::{Concept, along, concepts_of, letters, time_mode};
 use super::matrix::Moments;
 use super::recommend::Recommender;
-use crate::{Core, Error, MAX_CORE};
+use super::{Scored, largest};
+use crate::{Core, CoupledFactor, Error, MAX_CORE};
 
 /// The concepts of the items, and what they are worth to each.
 pub struct Reasons<'a> {
@@ -22,6 +22,17 @@ pub struct Reasons<'a> {
     concepts: Vec<Concept>,
     /// How much the average item has of each concept.
     means: Vec<f64>,
+    /// What is said of items, matrix by matrix.
+    sayings: Vec<Saying<'a>>,
+}
+
+/// The columns of a matrix that is coupled to the items.
+struct Saying<'a> {
+    matrix: &'a CoupledFactor,
+    /// For each concept how columns go with it.
+    correlations: Vec<Vec<f64>>,
+    /// The mean and the standard deviation of each column's predicted cells.
+    cells: Vec<(f64, f64)>,
 }
 
 /// What a concept is worth to an entity.
@@ -51,6 +62,8 @@ pub struct Reason {
     pub adds: f64,
     /// How much the level adds; 0 where the items' concepts have none.
     pub overall: f64,
+    /// The row of the item.
+    pub item: u32,
 }
 
 /// A concept that adds less than this part of what the level adds is no reason.
@@ -81,7 +94,10 @@ impl<'a> Reasons<'a> {
         }
         let rows = model.factors()[items].rows().max(1) as f64;
         means.iter_mut().for_each(|mean| *mean /= rows);
-        Ok(Reasons { recommender, basis, concepts, means })
+        let coupled =
+            model.coupled().iter().filter(|matrix| matrix.mode == items && matrix.factor.rows() > 0);
+        let sayings = coupled.map(|matrix| Saying::of(matrix, &basis)).collect();
+        Ok(Reasons { recommender, basis, concepts, means, sayings })
     }
 
     /// The concepts of the items, the strongest first.
@@ -165,7 +181,7 @@ impl<'a> Reasons<'a> {
         let overall = self.basis.level.map_or(0.0, |level| part(level).1);
         let reason = |concept: usize| {
             let (over, adds) = part(concept);
-            Reason { concept, little: over < 0.0, adds, overall }
+            Reason { concept, little: over < 0.0, adds, overall, item: item as u32 }
         };
         let tastes = (0..adds.len()).filter(|&concept| self.basis.level != Some(concept)).map(reason);
         let most = tastes.max_by(|a, b| a.adds.total_cmp(&b.adds).then(b.concept.cmp(&a.concept)));
@@ -173,15 +189,73 @@ impl<'a> Reasons<'a> {
         most.or_else(|| self.basis.level.filter(|_| overall > 0.0).map(reason))
     }
 
-    /// A reason in a few words: `B4: spa & health, Arizona`, or `-B4: pizza, Ohio` for its opposite; where no matrix is
-    /// coupled, entities that have much of the concept stand for it.
+    /// A reason in a few words: `B4: spa & health, Arizona`, or `-B4: pizza, Ohio` for its opposite.
     pub fn words(&self, reason: &Reason) -> String {
         let concept = &self.concepts[reason.concept];
-        match (reason.little, concept.weakest.is_empty()) {
-            (false, _) => format!("{}: {}", concept.name, about(concept)),
-            (true, false) => format!("-{}: {}", concept.name, opposite(concept)),
-            (true, true) => format!("little of {}: {}", concept.name, about(concept)),
+        let sign = match (reason.little, concept.weakest.is_empty()) {
+            (false, _) => "",
+            (true, false) => "-",
+            (true, true) => "little of ",
+        };
+        format!("{sign}{}: {}", concept.name, self.about(reason))
+    }
+
+    /// The words of many reasons, one after the other; none where there is no reason.
+    pub fn words_of(&self, reasons: &[Vec<Option<Reason>>]) -> Vec<String> {
+        let words =
+            |reason: &Option<Reason>| reason.as_ref().map_or(String::new(), |reason| self.words(reason));
+        reasons.par_iter().flat_map_iter(|reasons| reasons.iter().map(words)).collect()
+    }
+
+    /// What the item and that end of the concept have in common: of each matrix the column that goes with both; where there
+    /// is none, what the end is about.
+    pub fn about(&self, reason: &Reason) -> String {
+        let concept = &self.concepts[reason.concept];
+        // Without an opposite, having little of something is not having anything else.
+        let has_end = !reason.little || !concept.weakest.is_empty();
+        let own = |saying: &Saying<'_>| saying.common(self.recommender, reason);
+        let words: Vec<String> = match concept.level || !has_end {
+            true => Vec::new(),
+            false => self.sayings.iter().filter_map(own).collect(),
+        };
+        match (words.is_empty(), reason.little && has_end) {
+            (false, _) => words.join(", "),
+            (true, true) => opposite(concept),
+            (true, false) => about(concept),
         }
+    }
+}
+
+impl<'a> Saying<'a> {
+    fn of(matrix: &'a CoupledFactor, basis: &ModeBasis) -> Self {
+        let covariance = basis.moments.covariance();
+        let rank = matrix.factor.rank();
+        let cell = |column: &[f32]| {
+            let column: Vec<f64> = column.iter().map(|&value| f64::from(value)).collect();
+            let mean = column.iter().zip(&basis.moments.mean).map(|(a, b)| a * b).sum();
+            let product = |place: usize| covariance[place] * column[place / rank] * column[place % rank];
+            (mean, (0..rank * rank).map(product).sum::<f64>().max(0.0).sqrt())
+        };
+        Saying {
+            matrix,
+            correlations: (0..basis.concepts).map(|concept| along(matrix, basis, concept)).collect(),
+            cells: matrix.factor.values().chunks_exact(rank).map(cell).collect(),
+        }
+    }
+
+    /// The column that goes with the end of the concept and with the item, if any does.
+    fn common(&self, recommender: &Recommender<'_>, reason: &Reason) -> Option<String> {
+        let item = recommender.model.factors()[recommender.items].row(reason.item as usize);
+        let sign = if reason.little { -1.0 } else { 1.0 };
+        let score = |column: usize| {
+            let row = self.matrix.factor.row(column);
+            let predicted: f64 = row.iter().zip(item).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            let (mean, scatter) = self.cells[column];
+            let over = (predicted - mean) / scatter.max(f64::MIN_POSITIVE);
+            (sign * self.correlations[reason.concept][column]).max(0.0) * over.max(0.0)
+        };
+        let best = largest((0..self.cells.len()).map(score), 1).pop().filter(|(_, score)| *score > 0.0);
+        best.map(|(column, _)| self.matrix.columns.label(self.matrix.columns.id(column)).into_owned())
     }
 }
 

@@ -157,8 +157,9 @@ impl<'a> Recommender<'a> {
                 return Err(Error::Problem(what));
             }
             let hint = did_you_mean(names.iter().map(String::as_str), matrix);
-            let expected = format!("by one of the matrices coupled to {mode}: {}", names.join(", "));
-            return Err(Error::param("where", expected, format!("by {matrix}{hint}")));
+            let expected =
+                format!("a matrix that is coupled to {mode} ({}) and its column", names.join(", "));
+            return Err(Error::param("where", expected, format!("{matrix}{hint}")));
         }
         let column_row = |coupled: &crate::Coupled| coupled.columns().row(coupled.columns().find(column)?);
         let place = found.iter().find_map(|coupled| column_row(coupled).map(|row| (coupled.entries(), row)));

@@ -73,10 +73,10 @@ pub(super) fn of(model: &Model, data: &Problem, readable: bool) -> Result<Sectio
         let why = why.as_ref().map_or(&[][..], |why| &why[place][..]);
         let mut reason = |reason: &Reason| {
             let reasons = reasons.as_ref()?;
-            Some(words.place((reason.concept as u32, reason.little), || cut(&reasons.words(reason))))
+            Some(words.place(cut(&reasons.words(reason))))
         };
         let reasons = why.iter().map(|why| why.as_ref().and_then(&mut reason)).chain(std::iter::repeat(None));
-        let mut item = |row: u32| items.place((row, false), || label(what, row as usize));
+        let mut item = |row: u32| items.place(label(what, row as usize));
         let mut observed = seen.remove(&row).unwrap_or_default();
         observed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         observed.truncate(KNOWN);
@@ -145,14 +145,14 @@ fn seen(
 /// Texts, each once.
 #[derive(Default)]
 struct Once {
-    places: HashMap<(u32, bool), usize>,
+    places: HashMap<String, usize>,
     names: Vec<String>,
 }
 
 impl Once {
-    fn place(&mut self, key: (u32, bool), name: impl FnOnce() -> String) -> usize {
-        *self.places.entry(key).or_insert_with(|| {
-            self.names.push(name());
+    fn place(&mut self, name: String) -> usize {
+        *self.places.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
             self.names.len() - 1
         })
     }
