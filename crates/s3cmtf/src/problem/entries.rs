@@ -66,6 +66,20 @@ impl Entries {
         &self.name
     }
 
+    /// The mean square of how far values lie from their mean; 0 if there are none.
+    pub fn variance(&self) -> f64 {
+        let count = self.values.len().max(1) as f64;
+        let sum = |turn: &(dyn Fn(f64) -> f64 + Sync)| -> f64 {
+            // In pieces of the same size whatever the number of threads, so that the sum is the same.
+            let pieces = self.values.par_chunks(1 << 16);
+            let sums: Vec<f64> =
+                pieces.map(|piece| piece.iter().map(|&value| turn(f64::from(value))).sum()).collect();
+            sums.iter().sum()
+        };
+        let mean = sum(&|value| value) / count;
+        sum(&|value| (value - mean).powi(2)) / count
+    }
+
     /// The number of modes.
     pub fn order(&self) -> usize {
         self.indices.len()
