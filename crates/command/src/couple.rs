@@ -81,11 +81,11 @@ impl fmt::Display for CoupleArg {
 }
 
 fn find_kind(word: &str) -> Option<Kind> {
-    [Kind::Missing, Kind::Zeros, Kind::Graph].into_iter().find(|kind| kind.name() == word)
+    Kind::ALL.into_iter().find(|kind| kind.name() == word)
 }
 
 fn no_kind(word: &str) -> String {
-    let hint = did_you_mean([Kind::Missing, Kind::Zeros, Kind::Graph].map(Kind::name), word);
+    let hint = did_you_mean(Kind::ALL.map(Kind::name), word);
     format!(
         "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT{hint} (a file name may not have a comma, and columns \
          follow a colon); it {FORM}"
