@@ -61,6 +61,8 @@ def main() -> int:
     run(programs / "python", "-m", "pytest", "-q", "--doctest-modules", "-p", "no:cacheprovider", installed.stdout.strip(), **more)
     run(programs / "python", "-m", "mypy", "--strict", "--config-file", PACKAGE / "pyproject.toml", "-p", "s3cmtf", **more)
     run(programs / "python", "-m", "mypy", "--strict", "typed_example.py", **more)
+    # That the stubs are those of the module that was built.
+    run(programs / "python", "-m", "mypy.stubtest", "s3cmtf._s3cmtf", **more)
     return 0
 
 

@@ -243,11 +243,14 @@ class S3CMTF(Discovery, Parameters):
     def _cells(self, X: Any) -> _s3cmtf.Table:
         run = self._fitted()
         table, _ = given(X, "X", None, self._headings(run))
-        if table.library == "numpy" and table.order is not None and table.order < len(run.modes()):
-            raise ValueError(
-                f"X has {table.order} features, but {type(self).__name__} is expecting {len(run.modes())} features as input"
-            )
+        self._check_width(table, len(run.modes()))
         return table.table
+
+    def _check_width(self, table: Given, order: int, heading: str | None = None) -> None:
+        """Refuses arrays of other widths: their columns have no names to be found by. One is of values, if it has a heading."""
+        width = (table.order or 0) - (heading is not None)
+        if table.library == "numpy" and width != order:
+            raise ValueError(f"X has {width} features, but {type(self).__name__} is expecting {order} features as input")
 
     @staticmethod
     def _headings(run: _s3cmtf.Run) -> list[str]:
@@ -274,6 +277,7 @@ class S3CMTF(Discovery, Parameters):
     def _errors(self, X: Any, y: Any) -> dict[str, Any]:
         run = self._fitted()
         table, heading = given(X, "X", y, self._headings(run))
+        self._check_width(table, len(run.modes()), heading)
         errors: dict[str, Any] = json.loads(run.evaluate(table.table, heading or self.value, False))
         return errors
 
@@ -308,6 +312,8 @@ class S3CMTF(Discovery, Parameters):
     def _take_in(self, X: Any, y: Any, couple: Sequence[Coupled] | None, value: str | None, update: bool) -> S3CMTF:
         run = self._fitted()
         table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
+        if table is not None:
+            self._check_width(table, len(run.modes()), heading)
         natives = [matrix.native() for matrix in couple or []]
         native = None if table is None else table.table
         run, added, updated, notes = _s3cmtf.take_in(run, native, natives, heading or value, update)
@@ -340,10 +346,7 @@ class S3CMTF(Discovery, Parameters):
         chosen = found["chosen"]
         if chosen is not None:
             changed = {name: said for name, said in chosen.items() if said != trials[0]["params"][name]}
-            ranks = changed.pop("ranks", None)
-            if ranks is not None:
-                changed |= {"rank": ranks[0], "ranks": None} if len(ranks) == 1 else {"rank": None, "ranks": ranks}
-            self.set_params(**{PARAMETER.get(name, name): said for name, said in changed.items()})
+            self.set_params(**_parameters(changed))
         return self.fit(X, y, modes=modes, value=value, couple=couple) if refit else self
 
     @property
@@ -463,9 +466,21 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
     model = S3CMTF()
     model._take(run, None)
     params = model.record_["params"]
-    ranks = params.pop("ranks")
-    said = {PARAMETER.get(name, name): value for name, value in params.items()}
-    return model.set_params(**said, **({"rank": ranks[0]} if len(ranks) == 1 else {"ranks": ranks}))
+    # What goes without saying is not said, so that other parameters can be set without being at odds with it.
+    usual = json.loads(_s3cmtf.params({}, None))
+    if params["algorithm"] != usual["algorithm"]:
+        model.algorithm = params["algorithm"]
+        usual = json.loads(_s3cmtf.params({"algorithm": params["algorithm"]}, None))
+    return model.set_params(**_parameters({name: said for name, said in params.items() if said != usual[name]}))
+
+
+def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the library by the names that they have here."""
+    said = {PARAMETER.get(name, name): value for name, value in settings.items() if name != "ranks"}
+    ranks = settings.get("ranks")
+    if ranks is not None:
+        said |= {"rank": ranks[0], "ranks": None} if len(ranks) == 1 else {"rank": None, "ranks": ranks}
+    return said
 
 
 def _tell(notes: Iterable[str]) -> None:

@@ -151,7 +151,7 @@ def _indices(column: Any) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return np.ascontiguousarray(array, dtype=np.uint32)
 
 
-def _matrix(number: int, mode: int, matrix: Any, absent: str = "missing", weight: float | None = None) -> _s3cmtf.Indexed:
+def _matrix(number: int, mode: int, matrix: Any, absent: str = "missing", weight: float | None = None) -> _s3cmtf._Indexed:
     cells = matrix.tocoo()
     values = np.ascontiguousarray(cells.data, dtype=np.float32)
     return int(mode), absent, _indices(cells.row), _indices(cells.col), values, weight, f"matrix{number + 1}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -184,16 +185,18 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
             raise ValueError("y is for tables in memory: the values of a file are one of its columns")
         paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         return Given(_s3cmtf.Table.files([os.fspath(path) for path in paths], None, None), None, "files"), None
+    if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
+        raise TypeError("Sparse data are not coordinates: a matrix of scipy.sparse can be coupled, see Coupled")
     if is_instance(data, "sparse", "COO"):
         if y is None:
             y = data.data
         return _of_columns(name, _named(list(data.coords), headings), y, "numpy")
     if is_instance(data, "pandas", "DataFrame"):
         labels = [str(place + 1) if isinstance(label, (int, np.integer)) else str(label) for place, label in enumerate(data.columns)]
-        columns = [(label, SeriesColumn(data.iloc[:, place])) for place, label in enumerate(labels)]
+        columns: list[tuple[str, Column]] = [(label, SeriesColumn(data.iloc[:, place])) for place, label in enumerate(labels)]
         return _of_columns(name, columns, y, "pandas")
     if isinstance(data, dict):
-        return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "numpy")
+        return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "dict")
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(name, data, y)
     array = _matrix(data)
@@ -201,8 +204,6 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
 
 
 def _matrix(data: Any) -> np.ndarray[Any, Any]:
-    if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
-        raise TypeError("Sparse data are not coordinates: a matrix of scipy.sparse can be coupled, see Coupled")
     array = np.asarray(data)
     if array.ndim != 2:
         raise ValueError(f"Reshape your data: a table has rows and columns, but this array has {array.ndim} dimension(s)")
@@ -234,10 +235,17 @@ def _flat(y: Any) -> Column:
         return SeriesColumn(y)
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
+        warnings.warn("A column-vector y was passed when a 1d array was expected", _conversion(), stacklevel=5)
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"y has one number per row, but its shape is {array.shape}")
     return Column(array)
+
+
+def _conversion() -> type[Warning]:
+    """scikit-learn's warning, for those who have imported it."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return UserWarning if exceptions is None else exceptions.DataConversionWarning
 
 
 def _of_columns(name: str, columns: list[tuple[str, Column]], y: Any, library: str) -> tuple[Given, str | None]:

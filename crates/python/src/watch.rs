@@ -5,6 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use s3cmtf::Error;
 
@@ -40,6 +41,7 @@ pub(crate) fn watched<T: Send>(
             match py.detach(move || hear.recv_timeout(WAIT)) {
                 Ok((text, _answer)) => match observe.map(|observe| observe.call1((text,))?.is_truthy()) {
                     Some(Ok(true)) => stop.store(true, Ordering::Relaxed),
+                    Some(Err(error)) if is_first_interrupt(py, stop, &error) => stop.store(true, Ordering::Relaxed),
                     Some(Err(error)) => fail(stop, &mut failed, error),
                     _ => {}
                 },
@@ -47,8 +49,8 @@ pub(crate) fn watched<T: Send>(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             match py.check_signals() {
-                Err(error) if stop.load(Ordering::Relaxed) => fail(stop, &mut failed, error),
-                Err(_) => stop.store(true, Ordering::Relaxed),
+                Err(error) if is_first_interrupt(py, stop, &error) => stop.store(true, Ordering::Relaxed),
+                Err(error) => fail(stop, &mut failed, error),
                 Ok(()) => {}
             }
         }
@@ -57,6 +59,11 @@ pub(crate) fn watched<T: Send>(
     let done = done.map_err(|panic| panicked(&*panic))?;
     failed.map_or(Ok(()), Err)?;
     done.map_err(exception)
+}
+
+/// Whether it is Ctrl-C, for the first time: also a callback may be what it interrupts.
+fn is_first_interrupt(py: Python<'_>, stop: &AtomicBool, error: &PyErr) -> bool {
+    error.is_instance_of::<PyKeyboardInterrupt>(py) && !stop.load(Ordering::Relaxed)
 }
 
 /// Keeps the first failure, and stops the work.

@@ -24,7 +24,7 @@ def fit(data=None, params=None, **words):
         (lambda folder: fit(str(folder / "*.csv")), ValueError, "matches no file"),
         (lambda folder: s3cmtf.load(folder / "model"), FileNotFoundError, "No such file"),
         (lambda folder: s3cmtf.load(folder), ValueError, "is not a model folder"),
-        (lambda folder: fit().save(folder / "a" / "b"), OSError, "No such file"),
+        (lambda folder: fit().save(folder / "a" / "b"), ValueError, "create this folder first"),
         (lambda folder: fit(value="star"), KeyError, 'has no column "star", did you mean "stars"?'),
         (lambda folder: fit(modes=["user", "flim"]), KeyError, 'did you mean "film"?'),
         (lambda folder: fit(modes=["user", "film:mnth"]), ValueError, "mnth"),

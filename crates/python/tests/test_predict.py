@@ -118,5 +118,5 @@ def test_sgd_is_chosen_by_what_only_it_has(world):
     model = s3cmtf.S3CMTF(rank=3, nonnegative=True, epochs=5).fit(world.train, **world.words)
     assert model.record_["params"]["algorithm"] == "sgd"
     assert all((factor >= 0).all() for factor in model.factors.values())
-    with pytest.raises(ValueError, match="does not know"):
+    with pytest.raises(ValueError, match="has no standard deviations"):
         model.predict(world.test, return_std=True)

@@ -95,7 +95,7 @@ def test_coordinates_and_values_are_the_same_as_a_table_of_them(world):
     same(by_array, fit(table, modes=["mode1", "mode2"], value="value"))
     same(by_array, s3cmtf.S3CMTF(rank=3, epochs=4).fit(pl.DataFrame({"mode1": codes[:, 0], "mode2": codes[:, 1]}), stars))
     assert by_array.names("mode1").dtype == np.int64
-    coo = sparse.COO(codes.T, stars, has_duplicates=True)
+    coo = sparse.COO(codes.T, stars, shape=tuple(codes.max(axis=0) + 1))
     # sparse.COO puts cells in order and adds up those that come twice.
     order = np.lexsort(coo.coords[::-1])
     same(s3cmtf.S3CMTF(rank=3, epochs=4).fit(coo), fit(coo.coords.T[order], y=coo.data[order]))
