@@ -58,7 +58,12 @@ def first_epoch(rows: int) -> dict[str, float]:
     seconds = time.perf_counter() - start
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     most = int(line.split()[1]) * 1024
-    return {"seconds": seconds, "frames": (most - bare) / size, "frame_bytes": size, "entries": model.record_["data"]["entries"]}
+    return {
+        "seconds": seconds,
+        "frames": (most - bare) / size,
+        "frame_bytes": size,
+        "entries": model.record_["data"]["entries"],
+    }
 
 
 def fit(rows: int, epochs: int) -> dict[str, float]:
@@ -74,9 +79,20 @@ def fit(rows: int, epochs: int) -> dict[str, float]:
 
 def command(program: Path, epochs: int) -> dict[str, float]:
     folder = Path(os.environ["S3CMTF_BENCH"])
-    words = ["fit", str(folder / "ratings.parquet"), "--modes", ",".join(WORDS["modes"]), "--value", "stars", "--rank", "10"]
+    words = [
+        "fit",
+        str(folder / "ratings.parquet"),
+        "--modes",
+        ",".join(WORDS["modes"]),
+        "--value",
+        "stars",
+        "--rank",
+        "10",
+    ]
     start = time.perf_counter()
-    done = subprocess.run([str(program), *words, "--epochs", str(epochs), "--json"], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(program), *words, "--epochs", str(epochs), "--json"], check=True, capture_output=True, text=True
+    )
     seconds = time.perf_counter() - start
     summary = json.loads(done.stdout.splitlines()[-1])
     return {"seconds": seconds, "training": summary["seconds"], "rmse": summary["train_rmse"]}
@@ -102,7 +118,9 @@ def main() -> None:
     words = ["--rows", str(args.rows), "--epochs", str(args.epochs)]
     for _ in range(args.repeats):
         measured = child("--child", "first-epoch", *words)
-        print(f"first epoch of {args.rows} rows: {measured['seconds']:.2f} s, {measured['frames']:.2f} times the frame of {measured['frame_bytes'] / 1e6:.0f} MB")
+        print(
+            f"first epoch of {args.rows} rows: {measured['seconds']:.2f} s, {measured['frames']:.2f} times the frame of {measured['frame_bytes'] / 1e6:.0f} MB"
+        )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["S3CMTF_BENCH"] = folder
         ratings(args.rows).to_parquet(Path(folder, "ratings.parquet"))

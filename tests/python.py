@@ -24,7 +24,10 @@ REQUIREMENTS = PACKAGE / "tests" / "requirements.txt"
 def run(*words: object, **more: object) -> None:
     start = time.monotonic()
     subprocess.run([str(word) for word in words], check=True, **more)
-    print(f"python: {Path(str(words[0])).name} {' '.join(str(word) for word in words[1:4])}: {time.monotonic() - start:.0f} s", flush=True)
+    print(
+        f"python: {Path(str(words[0])).name} {' '.join(str(word) for word in words[1:4])}: {time.monotonic() - start:.0f} s",
+        flush=True,
+    )
 
 
 def environment(target: Path) -> Path:
@@ -35,7 +38,16 @@ def environment(target: Path) -> Path:
     if not mark.exists() or mark.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS)
+        run(
+            folder / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-r",
+            REQUIREMENTS,
+        )
         mark.write_text(wanted)
     return folder / "bin"
 
@@ -56,10 +68,36 @@ def main() -> int:
     shutil.rmtree(tests, ignore_errors=True)
     shutil.copytree(PACKAGE / "tests", tests)
     more = {"cwd": tests, "env": {**os.environ, "S3CMTF_COMMAND": str(command)}}
-    installed = subprocess.run([programs / "python", "-c", "import s3cmtf; print(s3cmtf.__path__[0])"], check=True, cwd=tests, stdout=subprocess.PIPE, text=True)
+    installed = subprocess.run(
+        [programs / "python", "-c", "import s3cmtf; print(s3cmtf.__path__[0])"],
+        check=True,
+        cwd=tests,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     run(programs / "python", "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", ".", **more)
-    run(programs / "python", "-m", "pytest", "-q", "--doctest-modules", "-p", "no:cacheprovider", installed.stdout.strip(), **more)
-    run(programs / "python", "-m", "mypy", "--strict", "--config-file", PACKAGE / "pyproject.toml", "-p", "s3cmtf", **more)
+    run(
+        programs / "python",
+        "-m",
+        "pytest",
+        "-q",
+        "--doctest-modules",
+        "-p",
+        "no:cacheprovider",
+        installed.stdout.strip(),
+        **more,
+    )
+    run(
+        programs / "python",
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        PACKAGE / "pyproject.toml",
+        "-p",
+        "s3cmtf",
+        **more,
+    )
     run(programs / "python", "-m", "mypy", "--strict", "typed_example.py", **more)
     # That the stubs are those of the module that was built.
     run(programs / "python", "-m", "mypy.stubtest", "s3cmtf._s3cmtf", **more)

@@ -92,7 +92,11 @@ class Discovery:
         """
         run = self._fitted()
         by_mode, item_mode = run.mode(str(by)), self._items(by, items)
-        entities = None if entity is None else [str(one) for one in (entity if isinstance(entity, (list, tuple, np.ndarray)) else [entity])]
+        entities = (
+            None
+            if entity is None
+            else [str(one) for one in (entity if isinstance(entity, (list, tuple, np.ndarray)) else [entity])]
+        )
         others = [(run.mode(str(mode)), str(name)) for mode, name in (at or {}).items()]
         having = [(str(matrix), str(column)) for matrix, column in (where or {}).items()]
         whom, what, values, reasons = _s3cmtf.recommend(run, by_mode, entities, item_mode, n, others, having, include_seen)

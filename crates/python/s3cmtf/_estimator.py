@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import _html, _s3cmtf
+from . import _s3cmtf
 from ._coupled import Coupled
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error
@@ -22,6 +19,7 @@ from ._frames import frame, named
 from ._parameters import Parameters
 from ._parts import Array, CoupledFactor, Factors
 from ._progress import Epoch, Watcher
+from ._saved import Saved
 from ._tables import Given, given
 
 logger = logging.getLogger("s3cmtf")
@@ -30,7 +28,7 @@ FitInput = Any
 """A table: pandas, polars, pyarrow, a dict of arrays, an array, ``sparse.COO``, a path or pattern, or several paths."""
 
 
-class S3CMTF(Discovery, Parameters):
+class S3CMTF(Discovery, Saved, Parameters):
     """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
 
     A parameter that is None has the library's default. Those marked *sgd* are for stochastic gradient descent and choose it.
@@ -271,7 +269,11 @@ class S3CMTF(Discovery, Parameters):
         """
         values, stds, unknown = self._fitted().predict(self._cells(X), clip, return_std)
         if unknown:
-            logger.info("%d of %d cells name an entity that training does not have; the average one stands in", unknown, len(values))
+            logger.info(
+                "%d of %d cells name an entity that training does not have; the average one stands in",
+                unknown,
+                len(values),
+            )
         return (values, stds) if return_std else values
 
     def _errors(self, X: Any, y: Any) -> dict[str, Any]:
@@ -305,7 +307,9 @@ class S3CMTF(Discovery, Parameters):
             return self.fit(X, y, couple=couple, **words)
         return self._take_in(X, y, couple, words.get("value"), update=True)
 
-    def fold_in(self, X: FitInput = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None) -> S3CMTF:
+    def fold_in(
+        self, X: FitInput = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None
+    ) -> S3CMTF:
         """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
         return self._take_in(X, y, couple, value, update=False)
 
@@ -392,69 +396,6 @@ class S3CMTF(Discovery, Parameters):
 
     history_ = history
 
-    def save(self, folder: str | os.PathLike[str], *, data: bool = True) -> None:
-        """Saves the model as a folder, with the data of training if it has them, as the command does.
-
-        >>> import os, tempfile, s3cmtf
-        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
-        >>> model = s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(os.path.join(folder, "model"))
-        ...     again = s3cmtf.load(os.path.join(folder, "model"))
-        >>> bool((again.core == model.core).all())
-        True
-        """
-        self._fitted().save(os.fspath(folder), data)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        run = state.pop("_run", None)
-        if run is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                run.save(os.path.join(folder, "model"), True)
-                state["_files"] = {path.name: path.read_bytes() for path in sorted(Path(folder, "model").iterdir())}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        files = state.pop("_files", None)
-        self.__dict__.update(state)
-        if files is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                for name, content in files.items():
-                    Path(folder, name).write_bytes(content)
-                self._run = _s3cmtf.load(folder)
-
-    def __copy__(self) -> S3CMTF:
-        other = type(self).__new__(type(self))
-        # A run is never changed, only replaced.
-        other.__dict__.update(self.__dict__)
-        return other
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> S3CMTF:
-        other = type(self).__new__(type(self))
-        other.__dict__.update({name: value if name == "_run" else copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
-        return other
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_run" in self.__dict__
-
-    def _repr_html_(self) -> str:
-        if "_run" not in self.__dict__:
-            return _html.page(repr(self), [], {})
-        summary, data = self.record_["summary"], self.record_["data"]
-        sizes = [f"{mode} {factor.shape[0]}" for mode, factor in self.factors.items()]
-        rows = [
-            ("modes", " x ".join(sizes)),
-            ("entries", str(data["entries"])),
-            ("epochs", f"{summary['epochs']} ({summary['stop']})"),
-            ("train RMSE", _html.number(summary["train_rmse"])),
-            ("test RMSE", _html.number(summary["test_rmse"])),
-            ("seconds", _html.number(summary["seconds"])),
-        ]
-        history = self.record_["history"]
-        curves = {name: [epoch[name] for epoch in history if epoch[name] is not None] for name in ("train_rmse", "test_rmse")}
-        return _html.page(repr(self), [row for row in rows if row[1]], curves)
-
 
 PARAMETER = {"core": "core_kind", "threads": "n_threads"}
 """Parameters that do not have the library's name: `core` is the fitted core, and threads are counted as elsewhere in Python."""
@@ -493,7 +434,9 @@ def _numbers(values: list[Any]) -> Array:
 
 
 def _trial_columns(trials: list[dict[str, Any]]) -> dict[str, Any]:
-    columns: dict[str, Any] = {name: [trial[name] for trial in trials] for name in ("rmse", "seconds", "difference", "noise")}
+    columns: dict[str, Any] = {
+        name: [trial[name] for trial in trials] for name in ("rmse", "seconds", "difference", "noise")
+    }
     params = [trial["params"] for trial in trials]
     for name in params[0] if params else []:
         said = [json.dumps(one[name]) if isinstance(one[name], list) else one[name] for one in params]

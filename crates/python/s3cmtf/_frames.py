@@ -19,7 +19,9 @@ def frame(columns: dict[str, Any], library: str = "") -> Any:
     if chosen == "polars":
         import polars
 
-        return polars.DataFrame({name: array.tolist() if array.dtype.kind == "O" else array for name, array in arrays.items()})
+        return polars.DataFrame(
+            {name: array.tolist() if array.dtype.kind == "O" else array for name, array in arrays.items()}
+        )
     return arrays
 
 

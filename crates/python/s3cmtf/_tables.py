@@ -139,7 +139,11 @@ def _of_series(series: Any) -> Fetched:
         return _of_array(series.to_numpy())
     if kind in "biuf":
         # A type of its own, in which values may be missing: those are no numbers.
-        return _of_array(series.to_numpy(dtype=np.float64, na_value=np.nan) if series.hasnans else series.to_numpy(dtype=dtype.numpy_dtype))
+        return _of_array(
+            series.to_numpy(dtype=np.float64, na_value=np.nan)
+            if series.hasnans
+            else series.to_numpy(dtype=dtype.numpy_dtype)
+        )
     first = series.iloc[0] if len(series) else None
     if isinstance(first, (datetime.date, dict, list, set)):
         return _of_objects(series.tolist())
@@ -192,8 +196,13 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
             y = data.data
         return _of_columns(name, _named(list(data.coords), headings), y, "numpy")
     if is_instance(data, "pandas", "DataFrame"):
-        labels = [str(place + 1) if isinstance(label, (int, np.integer)) else str(label) for place, label in enumerate(data.columns)]
-        columns: list[tuple[str, Column]] = [(label, SeriesColumn(data.iloc[:, place])) for place, label in enumerate(labels)]
+        labels = [
+            str(place + 1) if isinstance(label, (int, np.integer)) else str(label)
+            for place, label in enumerate(data.columns)
+        ]
+        columns: list[tuple[str, Column]] = [
+            (label, SeriesColumn(data.iloc[:, place])) for place, label in enumerate(labels)
+        ]
         return _of_columns(name, columns, y, "pandas")
     if isinstance(data, dict):
         return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "dict")
@@ -213,7 +222,11 @@ def _matrix(data: Any) -> np.ndarray[Any, Any]:
 
 
 def _named(columns: list[Any], headings: Sequence[str] | None) -> list[tuple[str, Column]]:
-    names = headings if headings is not None and len(headings) == len(columns) else [str(place + 1) for place in range(len(columns))]
+    names = (
+        headings
+        if headings is not None and len(headings) == len(columns)
+        else [str(place + 1) for place in range(len(columns))]
+    )
     return [(name, Column(column)) for name, column in zip(names, columns, strict=True)]
 
 

@@ -26,6 +26,9 @@ type Coupled<'py> = (String, usize, &'static str, f32, Vec<String>, Bound<'py, P
 /// Predictions, their standard deviations, and how many cells name an id that is not known.
 type Predictions<'py> = (Bound<'py, PyArray1<f32>>, Option<Bound<'py, PyArray1<f32>>>, usize);
 
+/// A factor, and the mean of its rows.
+type FactorAndAverage<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>);
+
 #[pymethods]
 impl Run {
     /// The names of the modes.
@@ -64,11 +67,7 @@ impl Run {
     }
 
     /// The factor of a mode, and its average row.
-    fn factor<'py>(
-        &self,
-        py: Python<'py>,
-        mode: usize,
-    ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)> {
+    fn factor<'py>(&self, py: Python<'py>, mode: usize) -> PyResult<FactorAndAverage<'py>> {
         let known = &self.run.model.factors()[mode];
         Ok((factor(py, known)?, known.average().into_pyarray(py)))
     }

@@ -41,7 +41,9 @@ pub(crate) fn watched<T: Send>(
             match py.detach(move || hear.recv_timeout(WAIT)) {
                 Ok((text, _answer)) => match observe.map(|observe| observe.call1((text,))?.is_truthy()) {
                     Some(Ok(true)) => stop.store(true, Ordering::Relaxed),
-                    Some(Err(error)) if is_first_interrupt(py, stop, &error) => stop.store(true, Ordering::Relaxed),
+                    Some(Err(error)) if is_first_interrupt(py, stop, &error) => {
+                        stop.store(true, Ordering::Relaxed)
+                    }
                     Some(Err(error)) => fail(stop, &mut failed, error),
                     _ => {}
                 },

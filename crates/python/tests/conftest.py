@@ -25,11 +25,16 @@ class World:
         user, film, month = np.unravel_index(cells, (users, films, months))
         truth = 2.5 + 1.5 * (lean[user] == kind[film]) - 0.05 * month
         stars = np.round(truth + random.normal(0, 0.2, len(cells)), 2)
-        times = np.array([f"2017-{m + 1:02}-{1 + (u + f) % 28:02}" for u, f, m in zip(user, film, month)], dtype="datetime64[s]")
+        times = np.array(
+            [f"2017-{m + 1:02}-{1 + (u + f) % 28:02}" for u, f, m in zip(user, film, month)], dtype="datetime64[s]"
+        )
         self.truth = truth
         self.kind = kind
         self.frame = pd.DataFrame({"user": user + 100, "film": [f"Film {f}" for f in film], "date": times, "stars": stars})
-        self.train, self.test = self.frame.iloc[:5000].reset_index(drop=True), self.frame.iloc[5000:].reset_index(drop=True)
+        self.train, self.test = (
+            self.frame.iloc[:5000].reset_index(drop=True),
+            self.frame.iloc[5000:].reset_index(drop=True),
+        )
         self.genres = pd.DataFrame({"film": [f"Film {f}" for f in range(films)], "genre": [GENRES[k] for k in kind]})
         self.words = {"modes": ["user", "film", "date:month"], "value": "stars"}
 

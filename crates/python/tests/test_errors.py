@@ -13,7 +13,9 @@ WORDS = {"modes": ["user", "film"], "value": "stars"}
 
 
 def fit(data=None, params=None, **words):
-    return s3cmtf.S3CMTF(**{"rank": 2, "epochs": 2, **(params or {})}).fit(GOOD if data is None else data, **{**WORDS, **words})
+    return s3cmtf.S3CMTF(**{"rank": 2, "epochs": 2, **(params or {})}).fit(
+        GOOD if data is None else data, **{**WORDS, **words}
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,30 +37,54 @@ def fit(data=None, params=None, **words):
         (lambda folder: fit(params={"epochs": "many"}), ValueError, "epochs cannot be"),
         (lambda folder: fit(params={"epochs": 2**70}), TypeError, "could be"),
         (lambda folder: fit(params={"seed": object()}), TypeError, "could be"),
-        (lambda folder: fit(params={"rate": float("nan")}), ValueError, "rate should be above 0 and finite, but is NaN"),
+        (
+            lambda folder: fit(params={"rate": float("nan")}),
+            ValueError,
+            "rate should be above 0 and finite, but is NaN",
+        ),
         (lambda folder: fit(params={"algorithm": "magic"}), ValueError, "unknown variant `magic`"),
         (lambda folder: fit(params={"preset": "papre"}), ValueError, 'did you mean "paper"?'),
         (lambda folder: fit(params={"algorithm": "bayes", "rate": 0.1}), ValueError, "rate needs algorithm sgd"),
         (lambda folder: fit(params={"duplicates": "men"}), ValueError, "duplicates should be mean, last, sum or error"),
         (lambda folder: fit(params={"ranks": [2, 2]}), ValueError, "not both"),
-        (lambda folder: fit({**GOOD, "stars": [1.0, 2.0]}), ValueError, "column 'stars' has 2 values, but there are 4 rows"),
+        (
+            lambda folder: fit({**GOOD, "stars": [1.0, 2.0]}),
+            ValueError,
+            "column 'stars' has 2 values, but there are 4 rows",
+        ),
         (lambda folder: fit({**GOOD, "stars": [1.0, 2.0, float("inf"), 3.0]}), ValueError, "entry 3"),
         (lambda folder: fit({**GOOD, "stars": [1.0, 2.0, 1e300, 3.0]}), ValueError, "entry 3"),
         (lambda folder: fit({**GOOD, "stars": ["x", "y", "z", "w"]}), ValueError, "is not a finite number"),
         (lambda folder: fit({**GOOD, "stars": [1j, 2j, 3j, 4j]}), ValueError, "Complex data not supported"),
         (lambda folder: fit({name: [] for name in GOOD}), ValueError, "there is no row of data"),
-        (lambda folder: fit(np.zeros((0, 2)), y=np.zeros(0), modes=None, value=None), ValueError, "there is no row of data"),
+        (
+            lambda folder: fit(np.zeros((0, 2)), y=np.zeros(0), modes=None, value=None),
+            ValueError,
+            "there is no row of data",
+        ),
         (lambda folder: fit(np.zeros(3), y=np.zeros(3), modes=None, value=None), ValueError, "Reshape your data"),
         (lambda folder: fit(couple=[s3cmtf.Coupled("flim", GOOD)]), KeyError, "there is no mode flim"),
         (lambda folder: fit(couple=[s3cmtf.Coupled("film", GOOD, absent="zero")]), ValueError, 'did you mean "zeros"?'),
         (lambda folder: fit(couple=[s3cmtf.Coupled("film", GOOD, columns=["film", "nothing"])]), KeyError, "nothing"),
-        (lambda folder: fit(couple=[s3cmtf.Coupled("film", {"a": [1], "b": [2], "c": [3], "d": [4]})]), ValueError, "say which columns are the matrix"),
-        (lambda folder: fit(couple=[s3cmtf.Coupled("film", GOOD, columns=["film", "user"], weight=-1.0)]), ValueError, "weight should be 0 or more"),
+        (
+            lambda folder: fit(couple=[s3cmtf.Coupled("film", {"a": [1], "b": [2], "c": [3], "d": [4]})]),
+            ValueError,
+            "say which columns are the matrix",
+        ),
+        (
+            lambda folder: fit(couple=[s3cmtf.Coupled("film", GOOD, columns=["film", "user"], weight=-1.0)]),
+            ValueError,
+            "weight should be 0 or more",
+        ),
         (lambda folder: fit(couple=[s3cmtf.Coupled("film", np.zeros((2, 2)))]), TypeError, "scipy.sparse"),
         (lambda folder: fit(holdout=2.0), ValueError, "2"),
         (lambda folder: fit(eval_set={"user": [1], "film": ["a"]}), KeyError, "stars"),
         (lambda folder: fit().predict({"user": [1]}), KeyError, "film"),
-        (lambda folder: fit().predict(np.zeros((2, 1))), ValueError, "X has 1 features, but S3CMTF is expecting 2 features"),
+        (
+            lambda folder: fit().predict(np.zeros((2, 1))),
+            ValueError,
+            "X has 1 features, but S3CMTF is expecting 2 features",
+        ),
         (lambda folder: fit().fold_in(GOOD), ValueError, "the model has all of these ids"),
         (lambda folder: fit(init=fit(), params={"rank": 3}), ValueError, "as in the model to start from"),
         (lambda folder: fit(couple=[7]), AttributeError, "native"),
@@ -81,11 +107,33 @@ def test_a_line_of_a_file_is_named(tmp_path):
 
 # Whatever is given, what comes out is a result or an exception, and never a panic, which is no Exception.
 STRANGE = [
-    None, 0, "", b"x", [], {}, (), object(), 2**64, -1, float("nan"), np.zeros((2, 2, 2)), np.zeros((2, 0)), np.array([]),
-    np.array([[np.nan, np.inf]]), [[1, 2], [3]], pd.DataFrame(), pd.DataFrame({"a": []}), {"a": 1}, {1: [1], 2: [2]},
-    pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), np.array([["x", "y"]]), np.array([[None, 1]], dtype=object),
-    {"user": [{}], "film": [[]], "stars": [set()]}, pd.DataFrame({"user": [1], "film": [pd.Timedelta(1)], "stars": [1]}),
-    {"user": [2**63], "film": [-(2**63)], "stars": [1]}, {"user": ["\ud800"], "film": ["\0"], "stars": [1]},
+    None,
+    0,
+    "",
+    b"x",
+    [],
+    {},
+    (),
+    object(),
+    2**64,
+    -1,
+    float("nan"),
+    np.zeros((2, 2, 2)),
+    np.zeros((2, 0)),
+    np.array([]),
+    np.array([[np.nan, np.inf]]),
+    [[1, 2], [3]],
+    pd.DataFrame(),
+    pd.DataFrame({"a": []}),
+    {"a": 1},
+    {1: [1], 2: [2]},
+    pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]),
+    np.array([["x", "y"]]),
+    np.array([[None, 1]], dtype=object),
+    {"user": [{}], "film": [[]], "stars": [set()]},
+    pd.DataFrame({"user": [1], "film": [pd.Timedelta(1)], "stars": [1]}),
+    {"user": [2**63], "film": [-(2**63)], "stars": [1]},
+    {"user": ["\ud800"], "film": ["\0"], "stars": [1]},
 ]
 
 
@@ -115,7 +163,10 @@ def test_nothing_panics(strange):
         lambda: good.clusters("user", most=strange, n=strange, seed=strange),
         lambda: good.concepts(strange, n=strange),
         lambda: s3cmtf.factorize(strange, strange, strange),
-        *[lambda name=name: fit(params={name: strange}) for name in ("rank", "ranks", "epochs", "seed", "without", "n_threads", "rate", "l1")],
+        *[
+            lambda name=name: fit(params={name: strange})
+            for name in ("rank", "ranks", "epochs", "seed", "without", "n_threads", "rate", "l1")
+        ],
     ]
     for attempt in attempts:
         try:

@@ -123,7 +123,10 @@ def test_a_grid_is_searched_on_a_frame_of_coordinates(world):
 
 def test_it_is_the_last_step_of_a_pipeline(world):
     cells, stars = world.train[["user", "film", "date"]], world.train["stars"]
-    steps = [("month", FunctionTransformer(lambda frame: frame.assign(date=frame["date"].dt.month))), ("model", s3cmtf.S3CMTF(rank=5, epochs=40))]
+    steps = [
+        ("month", FunctionTransformer(lambda frame: frame.assign(date=frame["date"].dt.month))),
+        ("model", s3cmtf.S3CMTF(rank=5, epochs=40)),
+    ]
     pipeline = Pipeline(steps).fit(cells, stars)
     assert pipeline.score(world.test[["user", "film", "date"]], world.test["stars"]) > 0.8
 

@@ -51,7 +51,9 @@ def test_what_a_callback_raises_comes_out(world):
 
 @pytest.mark.parametrize("algorithm", ["bayes", "sgd"])
 def test_an_interrupt_returns_within_a_second_with_the_model_so_far(algorithm):
-    code = LONG + f"""
+    code = (
+        LONG
+        + f"""
 def ready(epoch):
     if epoch.epoch == 1:
         print("ready", flush=True)
@@ -59,6 +61,7 @@ model = s3cmtf.S3CMTF(rank=16, epochs=100000, algorithm="{algorithm}", callbacks
 model.fit(cells, values)
 print("stopped", model.stop_, model.n_iter_ > 0, np.isfinite(model.predict(cells[:10])).all(), flush=True)
 """
+    )
     child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, "400000"], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
     time.sleep(0.3)
@@ -93,7 +96,11 @@ def test_another_thread_runs_meanwhile(world):
 
 def test_a_fit_in_another_thread_works(world):
     found = []
-    thread = threading.Thread(target=lambda: found.append(s3cmtf.S3CMTF(rank=3, epochs=3, callbacks=[lambda epoch: None]).fit(world.train, **world.words)))
+    thread = threading.Thread(
+        target=lambda: found.append(
+            s3cmtf.S3CMTF(rank=3, epochs=3, callbacks=[lambda epoch: None]).fit(world.train, **world.words)
+        )
+    )
     thread.start()
     thread.join()
     assert np.array_equal(found[0].core, s3cmtf.S3CMTF(rank=3, epochs=3).fit(world.train, **world.words).core)

@@ -77,8 +77,25 @@ def test_the_command_comes_to_the_same_model_bit_for_bit(world, fitted, command,
     for name, frame in (("train", world.train), ("test", world.test), ("genres", world.genres)):
         frame.to_csv(files[name], index=False)
     command(
-        "fit", str(files["train"]), "--modes", "user,film,date:month", "--value", "stars", "--rank", "5", "--epochs", "30", "--seed", "3",
-        "--couple", f"film={files['genres']}:film,genre,zeros", "--test", str(files["test"]), "--out", str(tmp_path / "model"), "--quiet",
+        "fit",
+        str(files["train"]),
+        "--modes",
+        "user,film,date:month",
+        "--value",
+        "stars",
+        "--rank",
+        "5",
+        "--epochs",
+        "30",
+        "--seed",
+        "3",
+        "--couple",
+        f"film={files['genres']}:film,genre,zeros",
+        "--test",
+        str(files["test"]),
+        "--out",
+        str(tmp_path / "model"),
+        "--quiet",
     )
     other = s3cmtf.load(tmp_path / "model")
     assert np.array_equal(other.core, fitted.core)

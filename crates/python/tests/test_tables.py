@@ -80,8 +80,25 @@ def stored(world, how, folder):
 
 @pytest.mark.parametrize(
     "how",
-    ["polars", "polars categorical", "pyarrow", "pyarrow chunks", "dict of arrays", "dict of lists", "categories", "nullable", "objects",
-     "zone", "another index", "small types", "strided", "csv", "parquet", "pattern", "several paths"],
+    [
+        "polars",
+        "polars categorical",
+        "pyarrow",
+        "pyarrow chunks",
+        "dict of arrays",
+        "dict of lists",
+        "categories",
+        "nullable",
+        "objects",
+        "zone",
+        "another index",
+        "small types",
+        "strided",
+        "csv",
+        "parquet",
+        "pattern",
+        "several paths",
+    ],
 )
 def test_the_model_is_the_same_whatever_the_data_come_in(world, first, how, tmp_path):
     same(first, fit(stored(world, how, tmp_path)))
@@ -174,12 +191,18 @@ def test_a_missing_value_is_named_with_its_row(column, values):
     }
     frame = pd.DataFrame({**whole, column: values})
     for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        with pytest.raises(ValueError, match=rf'entry 2: column "{column}": (the value is missing|NaN is not a finite number)'):
+        with pytest.raises(
+            ValueError, match=rf'entry 2: column "{column}": (the value is missing|NaN is not a finite number)'
+        ):
             s3cmtf.S3CMTF(rank=2, epochs=1).fit(table, **WORDS)
 
 
 def test_times_before_1970_and_of_any_unit_are_put_into_their_month():
-    when = [datetime.datetime(1969, 12, 31, 23, 59, 59, 500000), datetime.datetime(2017, 3, 1), datetime.datetime(1970, 1, 1)]
+    when = [
+        datetime.datetime(1969, 12, 31, 23, 59, 59, 500000),
+        datetime.datetime(2017, 3, 1),
+        datetime.datetime(1970, 1, 1),
+    ]
     for unit in ("s", "ms", "us", "ns"):
         times = np.array(when, dtype=f"datetime64[{unit}]")
         table = {"user": [1, 2, 1], "date": times, "stars": [1.0, 2.0, 3.0]}

@@ -1,7 +1,5 @@
 //! A table that is in memory, in someone else's: columns are fetched one by one, when they are needed.
 
-use std::path::Path;
-
 use super::binary::{Fault, Raw, settle};
 use super::choose::place;
 use super::read::{SampledColumn, sampled};
@@ -136,6 +134,8 @@ fn missing(values: &Raw) -> Option<usize> {
 
 #[cfg(feature = "arrow")]
 fn of_arrays(table: String, column: String, arrays: Vec<arrow_array::ArrayRef>) -> Fetch {
+    use std::path::Path;
+
     use super::binary::{Growing, guarded};
 
     Box::new(move |most| {
