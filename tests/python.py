@@ -63,6 +63,8 @@ def main() -> int:
     run(*maturin, cwd=PACKAGE)
     install = ["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
     run(programs / "python", "-m", "pip", *install, *wheels.glob("*.whl"))
+    run(programs / "ruff", "check", "--quiet", "--no-cache", ".", cwd=PACKAGE)
+    run(programs / "ruff", "format", "--check", "--quiet", "--no-cache", ".", cwd=PACKAGE)
     # From a folder where the source of the package cannot be taken for it.
     tests = target / "python-tests-here"
     shutil.rmtree(tests, ignore_errors=True)

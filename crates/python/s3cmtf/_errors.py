@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from functools import cache
 
 
@@ -34,3 +36,9 @@ def not_fitted_error() -> type[Exception]:
 
 class OwnNotFittedError(ValueError, AttributeError):
     """A model has not been fitted."""
+
+
+def tell(notes: Iterable[str]) -> None:
+    """Warns of each note, at the place of whoever has called the estimator."""
+    for note in notes:
+        warnings.warn(note, Note, stacklevel=4)

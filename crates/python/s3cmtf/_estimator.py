@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy as np
 from . import _s3cmtf
 from ._coupled import Coupled
 from ._discovery import Discovery
-from ._errors import Note, not_fitted_error
+from ._errors import Note, not_fitted_error, tell
 from ._frames import frame, named
-from ._parameters import Parameters
+from ._later import Later
+from ._parameters import PARAMETER, Parameters, parameters
 from ._parts import Array, CoupledFactor, Factors
 from ._progress import Epoch, Watcher
 from ._saved import Saved
@@ -28,7 +29,7 @@ FitInput = Any
 """A table: pandas, polars, pyarrow, a dict of arrays, an array, ``sparse.COO``, a path or pattern, or several paths."""
 
 
-class S3CMTF(Discovery, Saved, Parameters):
+class S3CMTF(Discovery, Later, Saved, Parameters):
     """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
 
     A parameter that is None has the library's default. Those marked *sgd* are for stochastic gradient descent and choose it.
@@ -192,7 +193,7 @@ class S3CMTF(Discovery, Saved, Parameters):
         couple = couple if couple is not None else self.couple or []
         natives = [matrix.native() for matrix in couple]
         problem, notes = _s3cmtf.Problem.read(table.table, chosen, value, natives, self.duplicates)
-        _tell(notes)
+        tell(notes)
         return problem, table, heading
 
     def _entries(self, data: Any, headings: list[str], value: str | None) -> tuple[_s3cmtf.Table, str | None]:
@@ -298,61 +299,6 @@ class S3CMTF(Discovery, Saved, Parameters):
             return float(self.record_["summary"]["train_rmse"])
         return float(self._errors(X, y)["rmse"])
 
-    def partial_fit(self, X: FitInput, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> S3CMTF:
-        """Goes on with new data: rows for new entities, and better ones for those that have new entries.
-
-        The first call fits. What was seen is not known any more afterwards.
-        """
-        if "_run" not in self.__dict__:
-            return self.fit(X, y, couple=couple, **words)
-        return self._take_in(X, y, couple, words.get("value"), update=True)
-
-    def fold_in(
-        self, X: FitInput = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None
-    ) -> S3CMTF:
-        """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
-        return self._take_in(X, y, couple, value, update=False)
-
-    def _take_in(self, X: Any, y: Any, couple: Sequence[Coupled] | None, value: str | None, update: bool) -> S3CMTF:
-        run = self._fitted()
-        table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
-        if table is not None:
-            self._check_width(table, len(run.modes()), heading)
-        natives = [matrix.native() for matrix in couple or []]
-        native = None if table is None else table.table
-        run, added, updated, notes = _s3cmtf.take_in(run, native, natives, heading or value, update)
-        _tell(notes)
-        self._take(run, None)
-        self.added_ = dict(zip(self.modes_, added, strict=True))
-        self.updated_ = dict(zip(self.modes_, updated, strict=True))
-        return self
-
-    def tune(
-        self,
-        X: FitInput,
-        y: Any = None,
-        *,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
-        budget: float | None = None,
-        holdout: float | None = None,
-        refit: bool = True,
-    ) -> S3CMTF:
-        """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
-
-        The settings are parameters of the model afterwards, and ``trials_`` says what was tried.
-        """
-        problem, table, _ = self._read(X, y, modes, value, couple)
-        found = json.loads(_s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, None))
-        trials = found["trials"]
-        self.trials_ = frame(_trial_columns(trials), table.library)
-        chosen = found["chosen"]
-        if chosen is not None:
-            changed = {name: said for name, said in chosen.items() if said != trials[0]["params"][name]}
-            self.set_params(**_parameters(changed))
-        return self.fit(X, y, modes=modes, value=value, couple=couple) if refit else self
-
     @property
     def factors(self) -> Factors:
         """The factor of each mode: ``model.factors["movie"]`` has a row per movie."""
@@ -397,10 +343,6 @@ class S3CMTF(Discovery, Saved, Parameters):
     history_ = history
 
 
-PARAMETER = {"core": "core_kind", "threads": "n_threads"}
-"""Parameters that do not have the library's name: `core` is the fitted core, and threads are counted as elsewhere in Python."""
-
-
 def load(folder: str | os.PathLike[str]) -> S3CMTF:
     """Loads a model that ``save`` or the command has saved, with its settings as parameters."""
     run = _s3cmtf.load(os.fspath(folder))
@@ -412,34 +354,8 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
     if params["algorithm"] != usual["algorithm"]:
         model.algorithm = params["algorithm"]
         usual = json.loads(_s3cmtf.params({"algorithm": params["algorithm"]}, None))
-    return model.set_params(**_parameters({name: said for name, said in params.items() if said != usual[name]}))
-
-
-def _parameters(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings of the library by the names that they have here."""
-    said = {PARAMETER.get(name, name): value for name, value in settings.items() if name != "ranks"}
-    ranks = settings.get("ranks")
-    if ranks is not None:
-        said |= {"rank": ranks[0], "ranks": None} if len(ranks) == 1 else {"rank": None, "ranks": ranks}
-    return said
-
-
-def _tell(notes: Iterable[str]) -> None:
-    for note in notes:
-        warnings.warn(note, Note, stacklevel=4)
+    return model.set_params(**parameters({name: said for name, said in params.items() if said != usual[name]}))
 
 
 def _numbers(values: list[Any]) -> Array:
     return np.array([np.nan if value is None else value for value in values])
-
-
-def _trial_columns(trials: list[dict[str, Any]]) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        name: [trial[name] for trial in trials] for name in ("rmse", "seconds", "difference", "noise")
-    }
-    params = [trial["params"] for trial in trials]
-    for name in params[0] if params else []:
-        said = [json.dumps(one[name]) if isinstance(one[name], list) else one[name] for one in params]
-        if any(value != said[0] for value in said):
-            columns[PARAMETER.get(name, name)] = np.array(said, dtype=object)
-    return columns

@@ -53,3 +53,16 @@ class Parameters:
             # Columns are ids: texts and times as well as numbers.
             input_tags=InputTags(string=True, categorical=True),
         )
+
+
+PARAMETER = {"core": "core_kind", "threads": "n_threads"}
+"""Parameters that do not have the library's name: `core` is the fitted core, and threads are counted as elsewhere in Python."""
+
+
+def parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the library by the names that they have here."""
+    said = {PARAMETER.get(name, name): value for name, value in settings.items() if name != "ranks"}
+    ranks = settings.get("ranks")
+    if ranks is not None:
+        said |= {"rank": ranks[0], "ranks": None} if len(ranks) == 1 else {"rank": None, "ranks": ranks}
+    return said

@@ -45,7 +45,7 @@ def test_who_is_not_there_is_a_key_error_with_a_hint(fitted):
     with pytest.raises(KeyError) as error:
         fitted.recommend("user", 100000, "film")
     assert str(error.value).startswith("the model knows no user 100000")
-    with pytest.raises(s3cmtf.UnknownName, match='there is no mode flim, did you mean "film"?'):
+    with pytest.raises(s3cmtf.UnknownName, match=r'there is no mode flim, did you mean "film"\?'):
         fitted.similar("flim", "Film 1")
     with pytest.raises(KeyError):
         fitted.factors["nobody"]

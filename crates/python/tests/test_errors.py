@@ -101,7 +101,7 @@ def test_a_line_of_a_file_is_named(tmp_path):
     path.write_text("user,film,stars\n1,a,2.5\n2,b,x\n")
     with pytest.raises(ValueError, match=r"ratings.csv:3: "):
         fit(path)
-    with pytest.raises(FileNotFoundError, match="did you mean .*ratings.csv"):
+    with pytest.raises(FileNotFoundError, match=r"did you mean .*ratings\.csv"):
         fit(tmp_path / "rating.csv")
 
 

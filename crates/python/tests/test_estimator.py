@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import s3cmtf
 from s3cmtf import _s3cmtf
-from s3cmtf._estimator import PARAMETER
+from s3cmtf._parameters import PARAMETER
 
 # What does not apply, and why. A check that begins to pass must leave the list.
 DOES_NOT_APPLY = {
