@@ -45,9 +45,7 @@ class Later:
             self, X: Any, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
         ) -> tuple[_s3cmtf.Problem, Given, str | None]: ...
 
-    def partial_fit(
-        self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any
-    ) -> Self:
+    def partial_fit(self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> Self:
         """Goes on with new data: rows for new entities, and better ones for those that have new entries.
 
         The first call fits. What was seen is not known any more afterwards.
