@@ -9,13 +9,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use s3cmtf::input::plain_names;
 use s3cmtf::{Entries, Error, Problem, files};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
 use crate::failure::{is_usage, told, usage};
 use crate::print::{self, short};
-use crate::{problem, source};
+use crate::source;
 
 /// What a file holds.
 #[derive(Serialize)]
@@ -94,7 +95,7 @@ fn is_table(file: &Path, args: &CheckArgs) -> anyhow::Result<bool> {
     if files::is_problem(file).unwrap_or(false) {
         return Ok(true);
     }
-    let plain = args.data.value.is_none() && problem::plain_names(args.data.modes.as_deref()).is_some();
+    let plain = args.data.value.is_none() && plain_names(args.data.modes.as_deref()).is_some();
     let source = source::of_one(file, &args.data.file)?;
     Ok(!plain || source::is_numbered(&source).is_ok_and(|numbered| !numbered))
 }
@@ -113,7 +114,7 @@ fn look(file: &Path, args: &CheckArgs) -> Result<Contents, Error> {
 
 fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Error> {
     let order = entries.order();
-    let modes = problem::plain_names(args.data.modes.as_deref()).flatten();
+    let modes = plain_names(args.data.modes.as_deref()).flatten();
     let sizes = args.data.sizes.as_ref();
     let described = [modes.as_ref().map(Vec::len), sizes.map(Vec::len)];
     let described = described.into_iter().flatten().next();

@@ -1,17 +1,12 @@
-//! `--couple MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT][,kind][,weight=W]`: from the text to a coupled matrix.
+//! `--couple MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT][,kind][,weight=W]`: from the text to what the library is asked for.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use s3cmtf::files::{self, Source};
-use s3cmtf::prepare::{Matrix, MatrixSpec, ModeSpec};
-use s3cmtf::table::{Kind as ColumnKind, Selector, did_you_mean};
-use s3cmtf::{Coupled, Kind, Naming};
-
-use crate::args::FileArgs;
-use crate::failure::usage;
-use crate::{modes, print, source};
+use s3cmtf::Kind;
+use s3cmtf::input::{Couple, Given};
+use s3cmtf::table::did_you_mean;
 
 /// One `--couple`, as typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,11 +81,11 @@ impl fmt::Display for CoupleArg {
 }
 
 fn find_kind(word: &str) -> Option<Kind> {
-    [Kind::Missing, Kind::Zeros, Kind::Graph].into_iter().find(|kind| kind.name() == word)
+    Kind::ALL.into_iter().find(|kind| kind.name() == word)
 }
 
 fn no_kind(word: &str) -> String {
-    let hint = did_you_mean([Kind::Missing, Kind::Zeros, Kind::Graph].map(Kind::name), word);
+    let hint = did_you_mean(Kind::ALL.map(Kind::name), word);
     format!(
         "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT{hint} (a file name may not have a comma, and columns \
          follow a colon); it {FORM}"
@@ -105,147 +100,33 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 }
 
 impl CoupleArg {
-    /// Which mode is meant, counted from 0, among modes of these names.
-    pub(crate) fn mode(&self, names: &[String]) -> anyhow::Result<usize> {
-        modes::find(&self.mode, names, &format!("--couple {}={}", self.mode, self.file.display()))
-    }
-
-    /// The matrix's name among modes of these names: `MODE/STEM`.
-    fn name(&self, names: &[String]) -> anyhow::Result<String> {
-        let mode = &names[self.mode(names)?];
-        // A column says more about what is in it than a file.
-        if let [_, column, ..] = &self.columns[..]
-            && self.kind != Kind::Graph
-        {
-            let column = column.split(':').next().unwrap_or(column);
-            return Ok(format!("{mode}/{column}"));
-        }
-        let file = self.file.file_name().unwrap_or(self.file.as_os_str()).to_string_lossy();
-        let mut stem = &file[..];
-        for ending in [".gz", ".zst", ".tns", ".csv", ".tsv", ".dat", ".txt", ".parquet", ".mtx"] {
-            stem = stem.strip_suffix(ending).unwrap_or(stem);
-        }
-        Ok(format!("{mode}/{}", if stem.is_empty() { &file } else { stem }))
-    }
-
-    /// The same for a matrix of a known kind, unless another one was typed.
-    pub(crate) fn like(&self, kind: Option<Kind>) -> CoupleArg {
-        // Missing is also what nothing typed means.
-        let kind = kind.filter(|_| self.kind == Kind::Missing).unwrap_or(self.kind);
-        CoupleArg { kind, ..self.clone() }
-    }
-
-    /// Reads the matrix. `namings` say what the ids of each mode are called, and take up those that only the matrix has;
-    /// `known` is how many ids each mode has without it. `tell` is whether to tell of ids that are only on one side.
-    pub(crate) fn read(
-        &self,
-        modes: &[String],
-        name: &str,
-        namings: &mut [Option<Naming>],
-        known: &[usize],
-        tell: bool,
-    ) -> anyhow::Result<Coupled> {
-        let mode = self.mode(modes)?;
-        let source = source::of_one(&self.file, &FileArgs::default())?;
-        let plain = self.columns.is_empty() && self.split.is_none() && namings[mode].is_none();
-        let matrix = if plain && source::is_numbered(&source)? {
-            Coupled::new(mode, self.kind, files::read_entries(&self.file, Some(2))?)?
-        } else {
-            self.read_table(&source, mode, &mut namings[mode], known[mode], tell.then_some(&modes[mode]))?
-        };
-        let matrix = matrix.named(name);
-        Ok(match self.weight {
-            Some(weight) => matrix.weighted(weight),
-            None => matrix,
-        })
-    }
-
-    fn read_table(
-        &self,
-        source: &Source,
-        mode: usize,
-        naming: &mut Option<Naming>,
-        known: usize,
-        tell: Option<&String>,
-    ) -> anyhow::Result<Coupled> {
-        let spec = self.spec(source, naming.as_ref())?;
-        let wants = spec.wants(naming.as_ref());
-        let table = files::read_table(source, &wants)?;
-        let file = table.name.clone();
-        let matrix = spec.matrix(table, mode, naming.as_mut(), known);
-        let Matrix { coupled, added, absent } =
-            matrix.map_err(|error| source::with_line(error, source, &wants))?;
-        let Some(mode_name) = tell else { return Ok(coupled) };
-        if added > 0 {
-            print::note(format_args!(
-                "{file}: {added} of {mode_name} have no entry in the tensor; they are kept, known from this file alone"
-            ));
-        }
-        if absent > 0 {
-            print::note(format_args!(
-                "{file}: {absent} of the tensor's {known} of {mode_name} are not in this file"
-            ));
-        }
-        Ok(coupled)
-    }
-
-    /// Which columns are meant: those that were named, or those that are obvious.
-    fn spec(&self, source: &Source, naming: Option<&Naming>) -> anyhow::Result<MatrixSpec> {
-        let form = |row: Selector, column: &str, value: Option<Selector>| {
-            let column = column.parse().map_err(|what| usage(format!("--couple {self}: {what}")))?;
-            Ok(MatrixSpec { row, column, value, split: self.split.clone(), kind: self.kind })
-        };
-        match &self.columns[..] {
-            [row, column] => return form(Selector::of(row), column, None),
-            [row, column, value, ..] => return form(Selector::of(row), column, Some(Selector::of(value))),
-            _ => {}
-        }
-        let columns = files::columns(source)?;
-        let headings: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let shared = naming.and_then(|naming| headings.iter().position(|&name| name == naming.column));
-        let row = shared.unwrap_or(0);
-        let others: Vec<usize> = (0..columns.len()).filter(|&place| place != row).collect();
-        let is_number = |place: usize| columns[place].guess == ColumnKind::Number;
-        // By name where there is one, which also says that the first line holds names.
-        let choose = |place: usize| match headings[place].parse::<u64>() {
-            Ok(_) => Selector::Place(place),
-            Err(_) => Selector::Name(headings[place].to_owned()),
-        };
-        let obvious = |column: usize, value: Option<usize>| {
-            let column = ModeSpec { name: None, column: choose(column), bins: None };
-            let (row, value) = (choose(row), value.map(choose));
-            Ok(MatrixSpec { row, column, value, split: self.split.clone(), kind: self.kind })
-        };
-        match (&self.columns[..], &others[..]) {
-            ([column], _) => form(choose(row), column, None),
-            ([], &[column]) => obvious(column, None),
-            ([], &[column, value]) if is_number(value) => obvious(column, Some(value)),
-            _ => Err(usage(format!(
-                "--couple {self}: say which columns are the matrix, as in {}={}:{},{}; there are {}",
-                self.mode,
-                self.file.display(),
-                headings.get(row).unwrap_or(&"1"),
-                others.first().map_or("2", |&place| headings[place]),
-                headings.join(", ")
-            ))),
+    /// What the library is asked for.
+    pub(crate) fn couple(&self) -> Couple {
+        let file = self.file.display();
+        Couple {
+            mode: self.mode.clone(),
+            table: Given::path(&self.file),
+            columns: self.columns.clone(),
+            split: self.split.clone(),
+            kind: self.kind,
+            weight: self.weight,
+            name: None,
+            label: format!("--couple {}={file}", self.mode),
+            words: format!("--couple {self}"),
+            example: format!("{}={file}:{{row}},{{column}}", self.mode),
         }
     }
 }
 
-/// The name of each matrix, among modes of these names; the second `user/friends` is `user/friends#2`.
-pub(crate) fn names(couples: &[CoupleArg], modes: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut names: Vec<String> = Vec::new();
-    for couple in couples {
-        let name = couple.name(modes)?;
-        let mut numbered = (2..).map(|number| format!("{name}#{number}"));
-        let free = std::iter::once(name.clone()).chain(&mut numbered).find(|name| !names.contains(name));
-        names.push(free.unwrap_or(name));
-    }
-    Ok(names)
+/// What the library is asked for by all of them.
+pub(crate) fn couples(typed: &[CoupleArg]) -> Vec<Couple> {
+    typed.iter().map(CoupleArg::couple).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use s3cmtf::input::matrix_names;
+
     use super::*;
 
     fn parse(text: &str) -> Result<CoupleArg, String> {
@@ -302,13 +183,15 @@ mod tests {
     #[test]
     fn a_mode_goes_by_number_or_by_name_and_names_the_matrix() {
         let names = ["user".to_owned(), "item".to_owned()];
-        assert_eq!(parse("2=x/genre.tns.gz").unwrap().name(&names).unwrap(), "item/genre");
-        assert_eq!(parse("user=friends.tns").unwrap().name(&names).unwrap(), "user/friends");
-        assert_eq!(parse("2=movies.csv:id,genres").unwrap().name(&names).unwrap(), "item/genres");
-        assert_eq!(parse("user=.tns").unwrap().name(&names).unwrap(), "user/.tns");
-        assert!(parse("3=a").unwrap().mode(&names).is_err());
-        assert!(parse("0=a").unwrap().mode(&names).is_err());
-        let error = parse("users=a").unwrap().mode(&names).unwrap_err().to_string();
+        let name =
+            |text| matrix_names(&couples(&[parse(text).unwrap()]), &names).map(|names| names[0].clone());
+        assert_eq!(name("2=x/genre.tns.gz").unwrap(), "item/genre");
+        assert_eq!(name("user=friends.tns").unwrap(), "user/friends");
+        assert_eq!(name("2=movies.csv:id,genres").unwrap(), "item/genres");
+        assert_eq!(name("user=.tns").unwrap(), "user/.tns");
+        assert!(name("3=a").is_err());
+        assert!(name("0=a").is_err());
+        let error = name("users=a").unwrap_err().to_string();
         assert!(error.contains("user, item"), "{error}");
     }
 }

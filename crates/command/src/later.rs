@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::prepare;
-use s3cmtf::table::Selector;
-use s3cmtf::{Coupled, Duplicates, Entries, FoldIn, Folded, Model, Naming, Run, files};
+use s3cmtf::input::Later;
+use s3cmtf::{FoldIn, Folded, Run, files};
 
 use crate::args::{LaterArgs, typed_line};
+use crate::couple::couples;
 use crate::failure::usage;
-use crate::{couple, print, source};
+use crate::{print, source};
 
 /// Runs `fold-in`: rows for new ids, and nothing else changes.
 pub(crate) fn fold_in(args: &LaterArgs) -> anyhow::Result<ExitCode> {
@@ -32,14 +32,12 @@ fn run(
     }
     files::check_out(&args.out)?;
     let (model, mut record) = files::load(&args.model)?;
-    let mut namings: Vec<Option<Naming>> = model.modes().iter().map(|mode| mode.naming().cloned()).collect();
-    let entries = read_entries(args, &model, &mut namings)?;
-    let coupled = read_coupled(args, &model, &mut namings)?;
-    let counted = namings.iter().any(Option::is_some) && args.value.as_deref().or(model.value()).is_none();
-    let mut data = FoldIn::new(&model, &record.params).namings(namings);
+    let tensor = args.tensor.as_ref().map(|path| source::given(std::slice::from_ref(path), &args.file));
+    let later = Later::read(&model, tensor.as_ref(), &couples(&args.couple), args.value.as_deref())?;
+    let Later { entries, coupled, namings, duplicates } = later;
+    let mut data = FoldIn::new(&model, &record.params).namings(namings).duplicates(duplicates);
     if let Some(entries) = entries {
-        // Rows without a value are events to be counted, as they were in training.
-        data = data.entries(entries).duplicates(if counted { Duplicates::Sum } else { Duplicates::Mean });
+        data = data.entries(entries);
     }
     for matrix in coupled {
         data = data.couple(matrix);
@@ -70,45 +68,4 @@ fn run(
         ])?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads the new entries; names that the model does not have go behind its own.
-fn read_entries(
-    args: &LaterArgs,
-    model: &Model,
-    namings: &mut [Option<Naming>],
-) -> anyhow::Result<Option<Entries>> {
-    let Some(path) = &args.tensor else { return Ok(None) };
-    let modes = model.modes();
-    let source = source::of_one(path, &args.file)?;
-    let named = namings.iter().any(Option::is_some);
-    if !named && source::is_numbered(&source)? {
-        return Ok(Some(files::read_entries(path, Some(modes.len()))?));
-    }
-    let value = match args.value.as_deref().or(model.value()) {
-        Some(value) => Some(Selector::of(value)),
-        None => (!named).then_some(Selector::Place(modes.len())),
-    };
-    let wants = prepare::known_wants(modes, None, value.as_ref());
-    let table = files::read_table(&source, &wants)?;
-    let entries = prepare::more_entries(namings, table);
-    Ok(Some(entries.map_err(|error| source::with_line(error, &source, &wants))?))
-}
-
-/// Reads coupled matrices, each of the kind that it has in the model.
-fn read_coupled(
-    args: &LaterArgs,
-    model: &Model,
-    namings: &mut [Option<Naming>],
-) -> anyhow::Result<Vec<Coupled>> {
-    let names: Vec<String> = model.modes().iter().map(|mode| mode.name().to_owned()).collect();
-    let known: Vec<usize> = model.modes().iter().map(|mode| mode.size() as usize).collect();
-    let matrices = couple::names(&args.couple, &names)?;
-    let mut coupled = Vec::new();
-    for (couple, name) in args.couple.iter().zip(&matrices) {
-        let kind = model.coupled_like(name, couple.mode(&names)?).map(|matrix| matrix.kind);
-        let couple = couple.like(kind);
-        coupled.push(couple.read(&names, name, namings, &known, false)?);
-    }
-    Ok(coupled)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::files::{self, OutFormat};
-use s3cmtf::prepare;
+use s3cmtf::input::{self, Cells};
 use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Entries, Model};
 
@@ -15,10 +15,9 @@ use crate::{print, source, unknown};
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let (model, _) = files::load(&args.model)?;
-    let source = source::of_one(&args.coords, &args.file)?;
-    let named = model.modes().iter().any(|mode| mode.naming().is_some());
-    if !named && source::is_numbered(&source)? {
-        let cells = files::read_coordinates(&args.coords, model.modes().len())?;
+    let given = source::given(std::slice::from_ref(&args.coords), &args.file);
+    let Cells { entries: cells, table } = input::known_cells(&given, model.modes())?;
+    let Some(mut table) = table else {
         let (values, stds) = predict(&model, &cells, None, args)?;
         let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);
         match &args.out {
@@ -26,11 +25,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             None => print::out(write)?,
         }
         return Ok(ExitCode::SUCCESS);
-    }
-    let wants = prepare::known_wants(model.modes(), None, None);
-    let mut table = files::read_table(&source, &wants)?;
-    let cells = prepare::known_entries(model.modes(), table.clone());
-    let cells = cells.map_err(|error| source::with_line(error, &source, &wants))?;
+    };
     let (values, stds) = predict(&model, &cells, Some(&table), args)?;
     name_bins(&model, &cells, &mut table);
     let number = |name: &str, values: &[f32]| Column {

@@ -45,6 +45,12 @@ pub enum Error {
     /// The parts of a problem do not fit together.
     #[error("{0}")]
     Problem(String),
+    /// What was asked for cannot be right, whatever the data hold.
+    #[error("{0}")]
+    Asked(String),
+    /// Nothing goes by the name that was given.
+    #[error("{0}")]
+    Unknown(String),
     /// A setting is out of its range.
     #[error("{name} should be {expected}, but is {value}")]
     Param {

@@ -7,6 +7,7 @@
 pub mod discovery;
 mod error;
 pub mod files;
+pub mod input;
 mod model;
 mod params;
 pub mod prepare;
@@ -21,7 +22,7 @@ pub mod world;
 pub use error::Error;
 pub use model::{Core, CoupledFactor, Errors, Factor, Model, Uncertainty};
 pub use params::{
-    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start,
+    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Preset, Said, Scheme, Start,
 };
 pub use problem::{
     Blocks, Coupled, Duplicates, Entries, HoldOut, Kind, Mode, Naming, Problem, ProblemBuilder,

@@ -1,10 +1,15 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
+mod number;
+mod said;
+
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::problem::Problem;
+
+pub use said::{Preset, Said};
 
 /// The largest rank of a mode.
 pub const MAX_RANK: usize = 1024;
@@ -192,12 +197,16 @@ pub struct Params {
     /// The most passes over the data. Default 120; sgd and paper: 50. 1 or more.
     pub epochs: usize,
     /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
+    #[serde(deserialize_with = "number::some")]
     pub rate: Option<f32>,
     /// sgd: the decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
+    #[serde(deserialize_with = "number::single")]
     pub decay: f32,
     /// sgd: the weight of the regulariser. Default 5; paper: 0.1. 0 or more.
+    #[serde(deserialize_with = "number::single")]
     pub lambda_reg: f32,
     /// sgd: the weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
+    #[serde(deserialize_with = "number::single")]
     pub lambda_couple: f32,
     /// sgd: L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
     pub l1: bool,
@@ -206,6 +215,7 @@ pub struct Params {
     /// Whether the factors are made orthogonal at the end. Default no.
     pub orthogonal: bool,
     /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
+    #[serde(deserialize_with = "number::double")]
     pub tolerance: f64,
     /// Stop after this many epochs without a better RMSE on held-out entries, then train on all entries for as many epochs
     /// as were best. Default none. 1 or more.

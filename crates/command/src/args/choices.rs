@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use s3cmtf::files::OutFormat;
 use s3cmtf::table::did_you_mean;
-use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Params, Part, Scheme};
+use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Part, Scheme};
 
 /// What `--duplicates` says.
 pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
@@ -148,13 +148,11 @@ pub(crate) enum Preset {
     Paper,
 }
 
-impl Preset {
-    /// The settings that explicit flags then override.
-    pub(crate) fn params(self, algorithm: Algorithm) -> Params {
-        match (self, algorithm) {
-            (Preset::Default, Algorithm::Bayes) => Params::default(),
-            (Preset::Default, Algorithm::Sgd) => Params::sgd(),
-            (Preset::Paper, _) => Params::paper(),
+impl From<Preset> for s3cmtf::Preset {
+    fn from(preset: Preset) -> Self {
+        match preset {
+            Preset::Default => s3cmtf::Preset::Default,
+            Preset::Paper => s3cmtf::Preset::Paper,
         }
     }
 }

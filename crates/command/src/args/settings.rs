@@ -1,7 +1,8 @@
 //! The flags of model and training: the settings of the library by the same names.
 
 use clap::Args;
-use s3cmtf::{Algorithm, Model, Params, Record};
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Model, Params, Part, Record, Said, Scheme};
+use serde_json::{Value, json};
 
 use super::choices::{
     AlgorithmChoice, CoreChoice, InstructionsChoice, MethodChoice, PartChoice, Preset, SchemeChoice,
@@ -83,34 +84,42 @@ pub(crate) struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// The first flag that was typed and that only stochastic gradient descent has.
-    fn only_sgd(&self) -> Option<&'static str> {
-        let typed = [
-            ("--rate", self.rate.is_some()),
-            ("--decay", self.decay.is_some()),
-            ("--lambda-reg", self.lambda_reg.is_some()),
-            ("--lambda-couple", self.lambda_couple.is_some()),
-            ("--tolerance", self.tolerance.is_some()),
-            ("--method", self.method.is_some()),
-            ("--l1", self.l1),
-            ("--nonnegative", self.nonnegative),
-            ("--core diagonal", matches!(self.core, Some(CoreChoice::Diagonal))),
-            ("--rank 1", self.rank == Some(1) || self.ranks.as_ref().is_some_and(|ranks| ranks.contains(&1))),
-        ];
-        typed.into_iter().find_map(|(flag, typed)| typed.then_some(flag))
-    }
-
-    /// The algorithm: as typed, else as in the model to start from, else what the other flags ask for.
-    fn algorithm(&self, init: Option<&(Model, Record)>) -> Algorithm {
-        if let Some(algorithm) = self.algorithm {
-            return algorithm.into();
-        }
-        match (init, self.preset) {
-            (Some((_, record)), _) => record.params.algorithm,
-            (None, Preset::Paper) => Algorithm::Sgd,
-            (None, Preset::Default) if self.only_sgd().is_some() => Algorithm::Sgd,
-            (None, Preset::Default) => Algorithm::Bayes,
-        }
+    /// What was typed, by the names that settings have.
+    fn said(&self) -> Said {
+        let ranks = self.rank.map(|rank| vec![rank]).or_else(|| self.ranks.clone());
+        let core: Option<CoreKind> = self.core.map(Into::into);
+        let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
+        let without: Vec<Part> = self.without.iter().map(|&part| part.into()).collect();
+        let method: Option<Method> = self.method.map(Into::into);
+        let scheme: Option<Scheme> = self.scheme.map(Into::into);
+        let instructions: Option<Instructions> = self.instructions.map(Into::into);
+        // A switch that was not typed says nothing.
+        let switch = |on: bool| on.then_some(true);
+        let number = |typed: Option<f64>| typed.map(Said::number);
+        let said = json!({
+            "ranks": ranks,
+            "core": core,
+            "algorithm": algorithm,
+            "without": Some(without).filter(|parts| !parts.is_empty()),
+            "method": method,
+            "scheme": scheme,
+            "deterministic": switch(self.deterministic),
+            "epochs": self.epochs,
+            "rate": number(self.rate.map(f64::from)),
+            "decay": number(self.decay.map(f64::from)),
+            "lambda_reg": number(self.lambda_reg.map(f64::from)),
+            "lambda_couple": number(self.lambda_couple.map(f64::from)),
+            "l1": switch(self.l1),
+            "nonnegative": switch(self.nonnegative),
+            "orthogonal": switch(self.orthogonal),
+            "tolerance": number(self.tolerance),
+            "patience": self.patience,
+            "threads": self.threads,
+            "instructions": instructions,
+            "seed": self.seed,
+        });
+        let Value::Object(said) = said else { unreachable!("an object was written") };
+        Said::new(said)
     }
 
     /// Whether the algorithm was typed.
@@ -120,41 +129,17 @@ impl SettingArgs {
 
     /// The settings: the preset's, then those of the model to start from, then what was typed.
     pub(crate) fn params(&self, init: Option<&(Model, Record)>) -> anyhow::Result<Params> {
-        let algorithm = self.algorithm(init);
-        if let (Algorithm::Bayes, Some(flag)) = (algorithm, self.only_sgd()) {
-            return Err(usage(format!("{flag} needs --algorithm sgd")));
+        let said = self.said();
+        let init = init.map(|(model, record)| Params {
+            ranks: model.core().ranks(model.modes().len()),
+            core: model.core_kind(),
+            ..record.params.clone()
+        });
+        let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
+        let algorithm = algorithm.or(init.as_ref().map(|params| params.algorithm));
+        if let (Some(Algorithm::Bayes), Some(what)) = (algorithm, said.only_sgd()) {
+            return Err(usage(format!("--{} needs --algorithm sgd", what.replace('_', "-"))));
         }
-        let mut params = self.preset.params(algorithm);
-        params.algorithm = algorithm;
-        if let Some((model, _)) = init {
-            params.ranks = model.core().ranks(model.modes().len());
-            params.core = model.core_kind();
-        }
-        set(&mut params.ranks, self.rank.map(|rank| vec![rank]).or_else(|| self.ranks.clone()));
-        set(&mut params.core, self.core.map(Into::into));
-        set(&mut params.method, self.method.map(Into::into));
-        set(&mut params.scheme, self.scheme.map(Into::into));
-        set(&mut params.epochs, self.epochs);
-        set(&mut params.rate, self.rate.map(Some));
-        set(&mut params.decay, self.decay);
-        set(&mut params.lambda_reg, self.lambda_reg);
-        set(&mut params.lambda_couple, self.lambda_couple);
-        set(&mut params.tolerance, self.tolerance);
-        set(&mut params.patience, self.patience.map(Some));
-        set(&mut params.threads, self.threads);
-        set(&mut params.instructions, self.instructions.map(|choice| Some(choice.into())));
-        set(&mut params.seed, self.seed);
-        params.without = self.without.iter().map(|&part| part.into()).collect();
-        params.l1 |= self.l1;
-        params.nonnegative |= self.nonnegative;
-        params.orthogonal |= self.orthogonal;
-        params.deterministic |= self.deterministic;
-        Ok(params)
-    }
-}
-
-fn set<T>(setting: &mut T, typed: Option<T>) {
-    if let Some(typed) = typed {
-        *setting = typed;
+        Ok(said.params(self.preset.into(), init.as_ref())?)
     }
 }

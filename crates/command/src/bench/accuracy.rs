@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
+use s3cmtf::input::matrix_names;
 use s3cmtf::world::{WorldParams, generate};
 use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Start, Training, files};
 use serde::Serialize;
@@ -12,7 +13,8 @@ use super::plot::{Bar, Plot};
 use super::report::Report;
 use super::table::Table;
 use crate::args::OwnData;
-use crate::couple;
+use crate::couple::couples;
+use crate::problem;
 
 const RANK: usize = 12;
 /// Fewer ratings tell nothing.
@@ -288,11 +290,14 @@ fn own_set(own: &OwnData) -> anyhow::Result<Option<Set>> {
     let (Some(train), Some(test)) = (&own.train, &own.test) else { return Ok(None) };
     let entries = files::read_entries(train, None)?;
     let names: Vec<String> = (1..=entries.order()).map(|mode| format!("mode{mode}")).collect();
-    let matrices = couple::names(&own.couple, &names)?;
+    let couples = couples(&own.couple);
+    let matrices = matrix_names(&couples, &names)?;
     let (mut namings, known) = (vec![None; names.len()], vec![0; names.len()]);
-    let coupled = own.couple.iter().zip(&matrices);
-    let coupled = coupled.map(|(couple, name)| couple.read(&names, name, &mut namings, &known, true));
-    let coupled = coupled.collect::<anyhow::Result<Vec<Coupled>>>()?;
+    let coupled = couples
+        .iter()
+        .zip(&matrices)
+        .map(|(couple, name)| couple.read(&names, name, &mut namings, &known, Some(&mut problem::tell)));
+    let coupled = coupled.collect::<Result<Vec<Coupled>, _>>()?;
     let test = files::read_entries(test, Some(entries.order()))?;
     Ok(Some(Set { name: own.name.clone(), train: entries, test, coupled }))
 }

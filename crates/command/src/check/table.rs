@@ -33,7 +33,7 @@ pub(super) fn look(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
     let mut data =
         DataArgs { modes: args.data.modes.clone(), value: args.data.value.clone(), ..others(args) };
     if !is_kept && data.modes.is_none() && !source::is_numbered(&source::of_one(file, &data.file)?)? {
-        let recipe = problem::recipe(&source::of_one(file, &data.file)?, &data)?;
+        let recipe = problem::recipe(&paths, &data)?;
         (data.modes, data.value) = (Some(recipe.modes), recipe.value.map(|value| value.to_string()));
     }
     let (problem, given) = problem::read_counted(&paths, &data, None)?;

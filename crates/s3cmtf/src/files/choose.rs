@@ -10,10 +10,12 @@ const LISTED: usize = 30;
 
 /// The place of each wanted column among the headings of a file.
 pub(super) fn choose(path: &Path, headings: &[String], wants: &[Want]) -> Result<Vec<usize>, Error> {
-    wants.iter().map(|want| place(headings, &want.column).map_err(|what| Error::file(path, what))).collect()
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    wants.iter().map(|want| place(&headings, &want.column).map_err(|what| Error::file(path, what))).collect()
 }
 
-fn place(headings: &[String], selector: &Selector) -> Result<usize, String> {
+/// The place of a column among headings, or why there is none.
+pub(super) fn place(headings: &[&str], selector: &Selector) -> Result<usize, String> {
     match selector {
         Selector::Place(place) if *place < headings.len() => Ok(*place),
         Selector::Place(place) => Err(format!(
@@ -32,7 +34,7 @@ fn place(headings: &[String], selector: &Selector) -> Result<usize, String> {
                     second + 1
                 )),
                 _ => {
-                    let hint = did_you_mean(headings.iter().map(String::as_str), name);
+                    let hint = did_you_mean(headings.iter().copied(), name);
                     Err(format!("has no column \"{name}\"{hint} (its columns are {})", list(headings)))
                 }
             }
@@ -40,7 +42,7 @@ fn place(headings: &[String], selector: &Selector) -> Result<usize, String> {
     }
 }
 
-fn list(headings: &[String]) -> String {
+fn list(headings: &[&str]) -> String {
     let mut text = headings[..headings.len().min(LISTED)].join(", ");
     if headings.len() > LISTED {
         text.push_str(&format!(" and {} more", headings.len() - LISTED));

@@ -9,6 +9,7 @@ mod divide;
 mod export;
 mod folder;
 mod format;
+mod frame;
 mod guess;
 mod import;
 mod kept;
@@ -24,15 +25,19 @@ mod stored;
 mod table;
 
 pub use atomic::{check_file, make_folder, write_atomically};
+pub use binary::Raw;
 pub use checkpoint::{load_checkpoint, save_checkpoint};
 pub use divide::{count_text_rows, divide_text};
 pub use export::{OutFormat, export_model, write_csv, write_csv_parts, write_parts, write_table};
 pub use folder::{check_out, load, load_data, save, save_with};
 pub use format::Format;
+pub use frame::{Fetch, Frame};
 pub use import::{Coupling, Dataset, Imported, import};
 pub use kept::KeptData;
 pub use problem_file::{is_problem, load_problem, open_problem, save_problem};
-pub use read::{SampledColumn, Source, columns, format, kinds, line_of_row, read_table};
+pub use read::{
+    SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_table, with_row_line,
+};
 pub use similar::similar;
 pub use stored::scratch;
 pub use table::{line_of, read_coordinates, read_entries, with_line};

@@ -221,18 +221,20 @@ pub fn columns(source: &Source) -> Result<Vec<SampledColumn>, Error> {
 
 /// The columns of a file that says what they hold, but not what whole numbers and texts mean: those are guessed as in text.
 fn sample_binary(path: &Path, format: Format) -> Result<Vec<SampledColumn>, Error> {
-    let column = |(name, values): (String, Option<Raw>)| {
-        let shown = values.as_ref().map_or(Vec::new(), |values| values.shown(GUESSED));
-        // A place in the stead of a name.
-        let heading = Some(name.as_str()).filter(|name| name.parse::<u64>().is_err());
-        let guess = match values {
-            Some(Raw::Times(_)) => Kind::Time,
-            Some(Raw::Numbers(_)) if heading.is_some() => Kind::Number,
-            _ => guess(heading, &shown.iter().map(String::as_str).collect::<Vec<_>>()),
-        };
-        SampledColumn { guess, values: shown.into_iter().take(SHOWN).collect(), name }
+    Ok(binary::head(path, format)?.into_iter().map(|(name, values)| sampled(name, values)).collect())
+}
+
+/// A column as its first values show it.
+pub(super) fn sampled(name: String, values: Option<Raw>) -> SampledColumn {
+    let shown = values.as_ref().map_or(Vec::new(), |values| values.shown(GUESSED));
+    // A place in the stead of a name.
+    let heading = Some(name.as_str()).filter(|name| name.parse::<u64>().is_err());
+    let guess = match values {
+        Some(Raw::Times(_)) => Kind::Time,
+        Some(Raw::Numbers(_)) if heading.is_some() => Kind::Number,
+        _ => guess(heading, &shown.iter().map(String::as_str).collect::<Vec<_>>()),
     };
-    Ok(binary::head(path, format)?.into_iter().map(column).collect())
+    SampledColumn { guess, values: shown.into_iter().take(SHOWN).collect(), name }
 }
 
 /// The columns of the first file that has any, and what they are to be read as to keep all they hold: what their types
@@ -306,6 +308,23 @@ pub fn line_of_row(source: &Source, wants: &[Want], row: usize) -> Result<Option
         }
     }
     Ok(None)
+}
+
+/// Whether a source is one file of indices that count from 1, which needs no words about its columns.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_numbered(source: &Source) -> Result<bool, Error> {
+    Ok(source.paths.len() == 1 && format(source)? == Format::Tns)
+}
+
+/// Turns an error about a row of a source into one that names its file and line.
+pub fn with_row_line(error: Error, source: &Source, wants: &[Want]) -> Error {
+    let Error::Entry { table, entry, what } = error else { return error };
+    match line_of_row(source, wants, entry) {
+        Ok(Some((path, line))) => Error::Line { path, line, what },
+        _ => Error::Entry { table, entry, what },
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! From tables to what is factorized: which columns are modes, what their values are called, and which ids those become.
 
 mod encode;
+mod find;
 mod guess;
 mod matrix;
 mod spec;
 
+pub use find::{find_entity, find_mode};
 pub use matrix::{Matrix, MatrixSpec};
 pub use spec::ModeSpec;
 
@@ -12,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::problem::{Entries, Mode, Naming, UNKNOWN};
-use crate::table::{Data, Kind, Selector, Table, Want};
+use crate::table::{Column, Data, Kind, Selector, Table, Want};
 
 /// Which columns of a table are a tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,15 +45,33 @@ impl Recipe {
     /// # Errors
     /// If the table has no rows, or a value is too large for 32 bits.
     pub fn tensor(&self, table: Table) -> Result<Tensor, Error> {
-        let Table { name, mut columns } = table;
-        let values = columns.split_off(self.modes.len()).pop().map(|column| column.data);
-        let rows = columns.first().map_or(0, |column| column.data.len());
+        let Table { name, columns } = table;
+        let mut columns: Vec<Option<Column>> = columns.into_iter().map(Some).collect();
+        let rows = columns.first().and_then(Option::as_ref).map_or(0, |column| column.data.len());
+        let broken = || Error::Problem(format!("{name}: a column is wanted that was not read"));
+        self.tensor_by(&name, rows, |place, _| {
+            columns.get_mut(place).and_then(Option::take).ok_or_else(broken)
+        })
+    }
+
+    /// The same of columns that `fetch` gives by their places among the wanted ones: no two of them are needed at once.
+    ///
+    /// # Errors
+    /// As [`Recipe::tensor`], and if a column cannot be fetched.
+    pub fn tensor_by(
+        &self,
+        name: &str,
+        rows: usize,
+        mut fetch: impl FnMut(usize, &Want) -> Result<Column, Error>,
+    ) -> Result<Tensor, Error> {
         if rows == 0 {
             return Err(Error::Problem(format!("{name}: there is no row of data")));
         }
-        let values = values_of(values, rows, &name)?;
+        let value = self.value.as_ref().map(|value| fetch(self.modes.len(), &want_value(value)));
+        let values = values_of(value.transpose()?.map(|column| column.data), rows, name)?;
         let (mut indices, mut namings) = (Vec::new(), Vec::new());
-        for (spec, column) in self.modes.iter().zip(columns) {
+        for (place, spec) in self.modes.iter().enumerate() {
+            let column = fetch(place, &spec.want())?;
             let binning = spec.bins.map(|bins| bins.settle(&column.data));
             let (ids, labels) = encode::encode(column.data, binning.as_ref());
             indices.push(ids);

@@ -6,6 +6,7 @@ use super::entries::Entries;
 use super::mode::{Mode, Naming};
 use super::rows::present_rows;
 use crate::Error;
+use crate::table::did_you_mean;
 
 /// What an absent cell of a coupled matrix means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Missing, Kind::Zeros, Kind::Graph];
+
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(name: &str) -> Result<Self, Error> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(Kind::ALL.map(Kind::name), name);
+            Error::Asked(format!("absent cells should be missing, zeros or a graph, but are {name:?}{hint}"))
+        })
+    }
+
     /// The kind's name in the command, in files and in Python.
     pub fn name(self) -> &'static str {
         match self {

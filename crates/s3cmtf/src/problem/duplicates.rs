@@ -3,6 +3,9 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+use crate::table::did_you_mean;
+
 /// What becomes of entries that are given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -21,6 +24,17 @@ pub enum Duplicates {
 impl Duplicates {
     /// All of them.
     pub const ALL: [Duplicates; 4] = [Duplicates::Mean, Duplicates::Last, Duplicates::Sum, Duplicates::Error];
+
+    /// That of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(name: &str) -> Result<Self, Error> {
+        Duplicates::ALL.into_iter().find(|duplicates| duplicates.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(Duplicates::ALL.map(Duplicates::name), name);
+            Error::Asked(format!("duplicates should be mean, last, sum or error, but is {name:?}{hint}"))
+        })
+    }
 
     /// The name it has everywhere.
     pub fn name(self) -> &'static str {

@@ -1,5 +1,7 @@
 //! Observed cells of a tensor or a matrix.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::Error;
@@ -11,8 +13,9 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entries {
     name: String,
-    indices: Vec<Vec<u32>>,
-    values: Vec<f32>,
+    /// Shared by copies: a problem that is kept beside its training does not take its memory twice.
+    indices: Arc<Vec<Vec<u32>>>,
+    values: Arc<Vec<f32>>,
 }
 
 impl Entries {
@@ -46,7 +49,7 @@ impl Entries {
                 format!("index {UNKNOWN} of mode {} is above the largest possible, 2^32 - 2", mode + 1);
             return Err(Error::Entry { table: "entries".into(), entry, what });
         }
-        Ok(Entries { name: "entries".into(), indices, values })
+        Ok(Entries::from_rows("entries".into(), indices, values))
     }
 
     /// The same entries under a name that errors will use, such as the path of their file.
@@ -58,12 +61,26 @@ impl Entries {
 
     /// Entries whose indices are rows of a known model: no checks, [`UNKNOWN`] allowed.
     pub(crate) fn from_rows(name: String, indices: Vec<Vec<u32>>, values: Vec<f32>) -> Self {
-        Entries { name, indices, values }
+        Entries { name, indices: Arc::new(indices), values: Arc::new(values) }
     }
 
     /// The name errors use.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The mean square of how far values lie from their mean; 0 if there are none.
+    pub fn variance(&self) -> f64 {
+        let count = self.values.len().max(1) as f64;
+        let sum = |turn: &(dyn Fn(f64) -> f64 + Sync)| -> f64 {
+            // In pieces of the same size whatever the number of threads, so that the sum is the same.
+            let pieces = self.values.par_chunks(1 << 16);
+            let sums: Vec<f64> =
+                pieces.map(|piece| piece.iter().map(|&value| turn(f64::from(value))).sum()).collect();
+            sums.iter().sum()
+        };
+        let mean = sum(&|value| value) / count;
+        sum(&|value| (value - mean).powi(2)) / count
     }
 
     /// The number of modes.
@@ -107,7 +124,7 @@ impl Entries {
 
     /// The same entries; unknown rows become the given one of their mode.
     pub(crate) fn known_or(mut self, rows: &[usize]) -> Entries {
-        for (array, &other) in self.indices.iter_mut().zip(rows) {
+        for (array, &other) in Arc::make_mut(&mut self.indices).iter_mut().zip(rows) {
             array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = other as u32);
         }
         self
@@ -116,14 +133,12 @@ impl Entries {
     /// The entries at the given places, in that order.
     pub(crate) fn select(&self, places: &[u32]) -> Entries {
         let pick = |array: &[u32]| places.iter().map(|&place| array[place as usize]).collect();
-        Entries {
-            name: self.name.clone(),
-            indices: self.indices.iter().map(|array| pick(array)).collect(),
-            values: places.iter().map(|&place| self.values[place as usize]).collect(),
-        }
+        let indices = self.indices.iter().map(|array| pick(array)).collect();
+        let values = places.iter().map(|&place| self.values[place as usize]).collect();
+        Entries::from_rows(self.name.clone(), indices, values)
     }
 
     pub(crate) fn into_parts(self) -> (Vec<Vec<u32>>, Vec<f32>) {
-        (self.indices, self.values)
+        (Arc::unwrap_or_clone(self.indices), Arc::unwrap_or_clone(self.values))
     }
 }

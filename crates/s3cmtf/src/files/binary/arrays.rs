@@ -14,7 +14,7 @@ const DAY: i64 = 86_400;
 
 /// A column that grows array by array.
 #[derive(Default)]
-pub(super) struct Growing {
+pub(in crate::files) struct Growing {
     values: Option<Raw>,
     /// The dictionary that came last and the code of each of its texts: a reader gives the same one many times.
     dictionary: Option<(ArrayRef, Vec<u32>)>,
@@ -25,13 +25,13 @@ const NOT_YET: u32 = u32::MAX;
 
 impl Growing {
     /// Appends an array; rows of faults are counted from the first array on.
-    pub(super) fn extend(&mut self, array: &ArrayRef) -> Result<(), Fault> {
+    pub(in crate::files) fn extend(&mut self, array: &ArrayRef) -> Result<(), Fault> {
         let before = self.values.as_ref().map_or(0, Raw::len);
         self.add(array).map_err(|fault| Fault { row: before + fault.row, ..fault })
     }
 
     /// The column, which is empty where nothing was appended.
-    pub(super) fn finish(self) -> Raw {
+    pub(in crate::files) fn finish(self) -> Raw {
         self.values.unwrap_or(Raw::Signed(Vec::new()))
     }
 

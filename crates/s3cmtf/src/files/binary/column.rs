@@ -8,7 +8,7 @@ use crate::table::{Column, Data, Kind, Table, Want, time};
 
 /// The values of a column as its file has them.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::files) enum Raw {
+pub enum Raw {
     /// Whole numbers.
     Signed(Vec<i64>),
     /// Whole numbers, of which some may be beyond the signed ones.
@@ -16,7 +16,12 @@ pub(in crate::files) enum Raw {
     /// Numbers, which may be infinite or none.
     Numbers(Vec<f64>),
     /// Texts by their codes.
-    Texts { codes: Vec<u32>, labels: Labels },
+    Texts {
+        /// One per row.
+        codes: Vec<u32>,
+        /// The distinct texts.
+        labels: Labels,
+    },
     /// Seconds since 1970.
     Times(Vec<i64>),
 }
@@ -31,13 +36,20 @@ pub(in crate::files) struct Fault {
 }
 
 impl Fault {
-    pub(super) fn missing(row: usize) -> Self {
+    pub(in crate::files) fn missing(row: usize) -> Self {
         Fault { row, what: "the value is missing".into() }
     }
 }
 
 impl Raw {
-    pub(super) fn len(&self) -> usize {
+    /// Texts by their codes among labels, which may be any: a code without a label is a missing value. `None` if two labels
+    /// are the same.
+    pub fn of_texts(codes: Vec<u32>, labels: &[String]) -> Option<Self> {
+        let known: Labels = labels.iter().collect();
+        (known.len() == labels.len()).then_some(Raw::Texts { codes, labels: known })
+    }
+
+    pub(in crate::files) fn len(&self) -> usize {
         match self {
             Raw::Signed(values) | Raw::Times(values) => values.len(),
             Raw::Unsigned(values) => values.len(),

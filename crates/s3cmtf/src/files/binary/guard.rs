@@ -7,7 +7,7 @@ use crate::Error;
 
 /// Runs a reader of another crate, of which some promises are kept by panics where a file breaks them: a file is
 /// never a reason to panic, so they become the error that they are.
-pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+pub(in crate::files) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     // What the closure has touched is dropped with it, so nothing half-done is seen again.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str);

@@ -29,7 +29,12 @@ pub(super) mod arrow_ipc {
 
 use std::path::Path;
 
-pub(super) use column::{Raw, settle};
+#[cfg(feature = "arrow")]
+pub(super) use arrays::Growing;
+pub use column::Raw;
+pub(super) use column::{Fault, settle};
+#[cfg(feature = "arrow")]
+pub(super) use guard::guarded;
 
 use super::format::Format;
 use crate::Error;

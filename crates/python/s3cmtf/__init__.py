@@ -1,0 +1,43 @@
+"""Sparse coupled matrix-tensor factorization: hidden factors of a sparse tensor and its side matrices.
+
+>>> import numpy as np, s3cmtf
+>>> model = s3cmtf.S3CMTF(rank=2, epochs=5)
+>>> cells = np.array([[0, 0], [0, 1], [1, 1], [2, 0], [2, 1]])
+>>> model.fit(cells, [5.0, 3.0, 2.0, 4.0, 1.0]).predict(cells).shape
+(5,)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._coupled import Coupled
+from ._errors import Note, UnknownName, not_fitted_error
+from ._estimator import S3CMTF, load
+from ._factorize import TuckerTensor, factorize
+from ._parts import CoupledFactor, Factors
+from ._progress import Epoch
+from ._s3cmtf import __version__, instructions
+
+__all__ = [
+    "S3CMTF",
+    "Coupled",
+    "CoupledFactor",
+    "Epoch",
+    "Factors",
+    "NotFittedError",
+    "Note",
+    "TuckerTensor",
+    "UnknownName",
+    "__version__",
+    "factorize",
+    "instructions",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import, which nobody should wait for who does not need it.
+    if name == "NotFittedError":
+        return not_fitted_error()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

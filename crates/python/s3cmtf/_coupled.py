@@ -1,0 +1,85 @@
+"""Matrices that share a mode with the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _s3cmtf
+from ._tables import CodedColumn, Column, given, is_instance
+
+
+class Coupled:
+    """A matrix whose rows are the entities of a mode: genres of movies, friends of users.
+
+    Parameters
+    ----------
+    mode : the mode, by name.
+    data : a table with a row per cell (pandas, polars, pyarrow, a dict of arrays, a path or pattern), or a matrix of
+        ``scipy.sparse``.
+    absent : what a cell means that is not there: ``"missing"`` (unknown), ``"zeros"``, or ``"graph"``, whose rows and
+        columns are the same entities.
+    columns : the columns of a table that are the matrix, where they are not obvious: ``[row, column]`` or
+        ``[row, column, value]``. A column may be put into bins: ``"year:bins=10"``.
+    split : what separates several columns in one field, such as ``"|"`` in ``"Comedy|Drama"``.
+    weight : how much a squared error counts, against 1 in the tensor; found out if it is None.
+    name : what the matrix is called behind its mode, ``"genre"`` in ``"movie/genre"``.
+    index, labels : the names of the rows and columns of a ``scipy.sparse`` matrix; without them they are numbers from 0.
+
+    Examples
+    --------
+    >>> import s3cmtf
+    >>> s3cmtf.Coupled("movie", {"movie": ["Alien", "Heat"], "genre": ["Horror", "Crime"]}, absent="zeros")
+    Coupled('movie', absent='zeros')
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        data: Any,
+        *,
+        absent: str = "missing",
+        columns: Sequence[str] | None = None,
+        split: str | None = None,
+        weight: float | None = None,
+        name: str | None = None,
+        index: Sequence[Any] | None = None,
+        labels: Sequence[Any] | None = None,
+    ) -> None:
+        self.mode = mode
+        self.data = data
+        self.absent = absent
+        self.columns = columns
+        self.split = split
+        self.weight = weight
+        self.name = name
+        self.index = index
+        self.labels = labels
+
+    def __repr__(self) -> str:
+        return f"Coupled({self.mode!r}, absent={self.absent!r})"
+
+    def native(self) -> _s3cmtf.Couple:
+        """What the library is asked for."""
+        table = self._sparse() if is_instance(self.data, "scipy.sparse", "spmatrix", "sparray") else self._table()
+        columns = [str(column) for column in self.columns or []]
+        return _s3cmtf.Couple(str(self.mode), table, columns, self.split, self.absent, self.weight, self.name)
+
+    def _table(self) -> _s3cmtf.Table:
+        if isinstance(self.data, np.ndarray):
+            raise TypeError("an array may be a matrix or a list of cells: give a table, or a matrix of scipy.sparse")
+        if self.index is not None or self.labels is not None:
+            raise ValueError("index and labels are for matrices of scipy.sparse: a table has names of its own")
+        return given(self.data, f"couple {self.mode}")[0].table
+
+    def _sparse(self) -> _s3cmtf.Table:
+        cells = self.data.tocoo()
+        row, column = cells.row, cells.col
+        columns: list[tuple[str, Column]] = [
+            ("row", Column(row) if self.index is None else CodedColumn(row, self.index)),
+            ("column", Column(column) if self.labels is None else CodedColumn(column, self.labels)),
+            ("value", Column(np.asarray(cells.data, dtype=np.float64))),
+        ]
+        return _s3cmtf.Table.columns(f"couple {self.mode}", len(row), columns)

@@ -1,0 +1,361 @@
+"""The estimator."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _s3cmtf
+from ._coupled import Coupled
+from ._discovery import Discovery
+from ._errors import Note, not_fitted_error, tell
+from ._frames import frame, named
+from ._later import Later
+from ._parameters import PARAMETER, Parameters, parameters
+from ._parts import Array, CoupledFactor, Factors
+from ._progress import Epoch, Watcher
+from ._saved import Saved
+from ._tables import Given, given
+
+logger = logging.getLogger("s3cmtf")
+
+FitInput = Any
+"""A table: pandas, polars, pyarrow, a dict of arrays, an array, ``sparse.COO``, a path or pattern, or several paths."""
+
+
+class S3CMTF(Discovery, Later, Saved, Parameters):
+    """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
+
+    A parameter that is None has the library's default. Those marked *sgd* are for stochastic gradient descent and choose it.
+
+    Parameters
+    ----------
+    rank, ranks : one rank for all modes, or one for each.
+    modes : the columns that are the modes, such as ``["user", "movie", "timestamp:month"]``; ``fit`` may say others.
+        None takes what is obvious, and all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
+        ``hour``, ``hour-of-day``, ``day-of-week``) puts times together, ``:bins=20`` and ``:quantiles=20`` numbers, and
+        ``name=column`` gives a mode another name.
+    value : the column of values, where they are not ``y``; with modes and without values, rows are counted.
+    couple : matrices that share a mode with the tensor, see :class:`Coupled`.
+    duplicates : what becomes of cells given more than once: mean, last, sum or error.
+    preset : ``"default"`` or ``"paper"``: the settings that the others override.
+    core_kind : full, or diagonal (sgd).
+    algorithm : bayes or sgd.
+    without : bayes: parts that are left out, to see what they are worth.
+    method, scheme, start, rate, decay, lambda_reg, lambda_couple, l1, nonnegative, deterministic, tolerance : sgd.
+    epochs : the most passes over the data.
+    orthogonal : whether the factors are made orthogonal at the end.
+    patience : stop after so many epochs without a better RMSE on entries that are held out.
+    n_threads : threads; 0 is all cores.
+    instructions : the vector instructions of training.
+    seed : the seed of everything random.
+    verbose : whether to show how far it is.
+    callbacks : functions that are called with each :class:`Epoch`, and stop the run when they answer true.
+    keep_data : whether the model keeps the data: ``recommend`` leaves out what was seen, ``report`` tells of errors.
+
+    Examples
+    --------
+    >>> import s3cmtf
+    >>> ratings = {"user": ["ann", "ann", "bob", "cem", "cem"], "film": ["A", "B", "B", "A", "B"], "stars": [5, 3, 2, 4, 1]}
+    >>> model = s3cmtf.S3CMTF(rank=2, epochs=20).fit(ratings, modes=["user", "film"], value="stars")
+    >>> model.predict({"user": ["bob"], "film": ["A"]}).shape
+    (1,)
+    >>> model.factors["film"].shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        *,
+        ranks: Sequence[int] | None = None,
+        modes: Sequence[str] | None = None,
+        value: str | None = None,
+        couple: Sequence[Coupled] | None = None,
+        duplicates: str | None = None,
+        preset: str | None = None,
+        core_kind: str | None = None,
+        algorithm: str | None = None,
+        without: Sequence[str] | None = None,
+        method: str | None = None,
+        scheme: str | None = None,
+        deterministic: bool | None = None,
+        start: str | None = None,
+        epochs: int | None = None,
+        rate: float | None = None,
+        decay: float | None = None,
+        lambda_reg: float | None = None,
+        lambda_couple: float | None = None,
+        l1: bool | None = None,
+        nonnegative: bool | None = None,
+        orthogonal: bool | None = None,
+        tolerance: float | None = None,
+        patience: int | None = None,
+        n_threads: int | None = None,
+        instructions: str | None = None,
+        seed: int | None = None,
+        verbose: bool = False,
+        callbacks: Sequence[Callable[[Epoch], Any]] | None = None,
+        keep_data: bool = True,
+    ) -> None:
+        self.rank = rank
+        self.ranks = ranks
+        self.modes = modes
+        self.value = value
+        self.couple = couple
+        self.duplicates = duplicates
+        self.preset = preset
+        self.core_kind = core_kind
+        self.algorithm = algorithm
+        self.without = without
+        self.method = method
+        self.scheme = scheme
+        self.deterministic = deterministic
+        self.start = start
+        self.epochs = epochs
+        self.rate = rate
+        self.decay = decay
+        self.lambda_reg = lambda_reg
+        self.lambda_couple = lambda_couple
+        self.l1 = l1
+        self.nonnegative = nonnegative
+        self.orthogonal = orthogonal
+        self.tolerance = tolerance
+        self.patience = patience
+        self.n_threads = n_threads
+        self.instructions = instructions
+        self.seed = seed
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.keep_data = keep_data
+
+    def fit(
+        self,
+        X: FitInput,
+        y: Any = None,
+        *,
+        modes: Sequence[str] | None = None,
+        value: str | None = None,
+        couple: Sequence[Coupled] | None = None,
+        eval_set: Any = None,
+        holdout: Any = None,
+        init: S3CMTF | None = None,
+    ) -> S3CMTF:
+        """Factorizes.
+
+        Parameters
+        ----------
+        X : a table with a row per observed cell: pandas, polars, pyarrow, a dict of arrays, an array of coordinates,
+            ``sparse.COO``, a path or a pattern, or several paths.
+        y : the values, where they are not a column of ``X``.
+        modes, value, couple : in place of those of the constructor.
+        eval_set : entries whose RMSE is in the history, as ``X`` or as ``(X, y)``; nothing is chosen by them.
+        holdout : a share of the entries to hold out, or ``("last", mode, share)``, or ``("leave", mode, count)``.
+        init : a fitted model to start from.
+
+        Ctrl-C stops early and keeps the model so far.
+
+        >>> import s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars").n_iter_
+        3
+        """
+        problem, table, heading = self._read(X, y, modes, value, couple)
+        test = None if eval_set is None else self._entries(eval_set, list(table.kinds or []), value or self.value or heading)
+        resolved = json.loads(_s3cmtf.params(self._settings(), self._preset()))
+        watcher = Watcher(resolved["epochs"], bool(self.verbose), self.callbacks or [])
+        start = None if init is None else init._fitted()
+        observe = watcher if self.verbose or self.callbacks else None
+        try:
+            run = _s3cmtf.train(problem, self._settings(), self._preset(), test, holdout, start, self.keep_data, observe)
+        finally:
+            watcher.close()
+        self._take(run, table)
+        if self.stop_ == "interrupted" and not watcher.stopped:
+            warnings.warn("interrupted; the model so far was kept", Note, stacklevel=2)
+        return self
+
+    def _read(
+        self, X: FitInput, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+    ) -> tuple[_s3cmtf.Problem, Given, str | None]:
+        table, heading = given(X, "X", y)
+        said = modes if modes is not None else self.modes
+        chosen: list[str | int] | None = None if said is None else [str(mode) for mode in said]
+        if chosen is None and heading is not None and table.order is not None:
+            chosen = list(range(table.order - 1))
+        value = heading or value or self.value
+        couple = couple if couple is not None else self.couple or []
+        natives = [matrix.native() for matrix in couple]
+        problem, notes = _s3cmtf.Problem.read(table.table, chosen, value, natives, self.duplicates)
+        tell(notes)
+        return problem, table, heading
+
+    def _entries(self, data: Any, headings: list[str], value: str | None) -> tuple[_s3cmtf.Table, str | None]:
+        """Entries whose modes are known, as X or (X, y), and the heading of their values."""
+        X, y = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
+        table, heading = given(X, "eval_set", y, headings[:-1] if y is not None else headings)
+        return table.table, heading or value
+
+    def _settings(self) -> dict[str, Any]:
+        """What was said, by the names of the library."""
+        if self.rank is not None and self.ranks is not None:
+            raise ValueError("rank is one rank for all modes, ranks has one for each: not both")
+        settings = {name: getattr(self, PARAMETER.get(name, name)) for name in _s3cmtf.settings()}
+        if self.rank is not None:
+            settings["ranks"] = [self.rank]
+        lists = ("ranks", "without")
+        return {name: list(said) if name in lists and said is not None else said for name, said in settings.items()}
+
+    def _preset(self) -> str | None:
+        return self.preset
+
+    def _take(self, run: _s3cmtf.Run, table: Given | None) -> None:
+        """Takes over a run; everything that ends in an underscore comes from it."""
+        self._run = run
+        record = json.loads(run.record())
+        self.record_ = record
+        self.modes_ = run.modes()
+        self.n_iter_ = record["summary"]["epochs"]
+        self.stop_ = record["summary"]["stop"]
+        self.n_features_in_ = len(self.modes_)
+        if table is not None:
+            self._library = table.library
+            columns = [column[0] if column is not None else None for column in run.columns()]
+            kinds = table.kinds or {}
+            self._kinds = {mode: kinds.get(column or "") for mode, column in zip(self.modes_, columns, strict=True)}
+            if table.library in ("pandas", "polars"):
+                self.feature_names_in_ = np.array(columns, dtype=object)
+
+    def _fitted(self) -> _s3cmtf.Run:
+        run = self.__dict__.get("_run")
+        if run is None:
+            raise not_fitted_error()(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        found: _s3cmtf.Run = run
+        return found
+
+    def _cells(self, X: Any) -> _s3cmtf.Table:
+        run = self._fitted()
+        table, _ = given(X, "X", None, self._headings(run))
+        self._check_width(table, len(run.modes()))
+        return table.table
+
+    def _check_width(self, table: Given, order: int, heading: str | None = None) -> None:
+        """Refuses arrays of other widths: their columns have no names to be found by. One is of values, if it has a heading."""
+        width = (table.order or 0) - (heading is not None)
+        if table.library == "numpy" and width != order:
+            raise ValueError(f"X has {width} features, but {type(self).__name__} is expecting {order} features as input")
+
+    @staticmethod
+    def _headings(run: _s3cmtf.Run) -> list[str]:
+        """What the columns of an array are called, which has no headings of its own."""
+        return [column[0] if column is not None else str(place + 1) for place, column in enumerate(run.columns())]
+
+    def predict(self, X: Any, *, return_std: bool = False, clip: bool = False) -> Any:
+        """The predicted value of each cell; with ``return_std`` also how far a true value may well lie from it.
+
+        An entity that training has not seen is predicted as the average one of its mode.
+
+        >>> import s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=20).fit(films, modes=["user", "film"], value="stars")
+        >>> values, std = model.predict({"user": [2], "film": ["A"]}, return_std=True)
+        >>> values.shape, bool(std[0] > 0)
+        ((1,), True)
+        """
+        values, stds, unknown = self._fitted().predict(self._cells(X), clip, return_std)
+        if unknown:
+            logger.info(
+                "%d of %d cells name an entity that training does not have; the average one stands in",
+                unknown,
+                len(values),
+            )
+        return (values, stds) if return_std else values
+
+    def _errors(self, X: Any, y: Any) -> dict[str, Any]:
+        run = self._fitted()
+        table, heading = given(X, "X", y, self._headings(run))
+        self._check_width(table, len(run.modes()), heading)
+        errors: dict[str, Any] = json.loads(run.evaluate(table.table, heading or self.value, False))
+        return errors
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R^2, the share of what varies in the values that is predicted: 1 is all of it, 0 no more than their mean."""
+        errors = self._errors(X, y)
+        missed: float = errors["rmse"] ** 2
+        if errors["variance"] == 0.0:
+            return 1.0 if missed == 0.0 else 0.0
+        return float(1.0 - missed / errors["variance"])
+
+    def rmse(self, X: Any = None, y: Any = None) -> float:
+        """The root mean squared error on entries; without any, that of training."""
+        if X is None:
+            self._fitted()
+            return float(self.record_["summary"]["train_rmse"])
+        return float(self._errors(X, y)["rmse"])
+
+    @property
+    def factors(self) -> Factors:
+        """The factor of each mode: ``model.factors["movie"]`` has a row per movie."""
+        return Factors(self._fitted(), self.names, self.__dict__.get("_library", ""))
+
+    def names(self, mode: str) -> Array:
+        """The entities of a mode, in the order of its factor's rows."""
+        run = self._fitted()
+        place = run.mode(str(mode))
+        column = run.columns()[place]
+        kind = "text" if column is not None and column[1] else self.__dict__.get("_kinds", {}).get(run.modes()[place])
+        return named(run.names(place), kind)
+
+    @property
+    def core(self) -> Array:
+        """The core: a number per combination of concepts; its diagonal where it is diagonal."""
+        return self._fitted().core()
+
+    core_ = core
+    factors_ = factors
+
+    @property
+    def coupled(self) -> Mapping[str, CoupledFactor]:
+        """The coupled matrices by name, such as ``model.coupled["movie/genre"]``."""
+        modes, library = self._fitted().modes(), self.__dict__.get("_library", "")
+        found = [
+            CoupledFactor(name, modes[mode], kind, weight, named(columns, None), factor, library)
+            for name, mode, kind, weight, columns, factor in self._fitted().coupled()
+        ]
+        return {matrix.name: matrix for matrix in found}
+
+    coupled_ = coupled
+
+    @property
+    def history(self) -> Any:
+        """What each epoch came to, as a table."""
+        self._fitted()
+        epochs = [Epoch(**epoch) for epoch in self.record_["history"]]
+        columns = {name: [getattr(epoch, name) for epoch in epochs] for name in Epoch.__dataclass_fields__}
+        return frame({name: _numbers(values) for name, values in columns.items()}, self.__dict__.get("_library", ""))
+
+    history_ = history
+
+
+def load(folder: str | os.PathLike[str]) -> S3CMTF:
+    """Loads a model that ``save`` or the command has saved, with its settings as parameters."""
+    run = _s3cmtf.load(os.fspath(folder))
+    model = S3CMTF()
+    model._take(run, None)
+    params = model.record_["params"]
+    # What goes without saying is not said, so that other parameters can be set without being at odds with it.
+    usual = json.loads(_s3cmtf.params({}, None))
+    if params["algorithm"] != usual["algorithm"]:
+        model.algorithm = params["algorithm"]
+        usual = json.loads(_s3cmtf.params({"algorithm": params["algorithm"]}, None))
+    return model.set_params(**parameters({name: said for name, said in params.items() if said != usual[name]}))
+
+
+def _numbers(values: list[Any]) -> Array:
+    return np.array([np.nan if value is None else value for value in values])

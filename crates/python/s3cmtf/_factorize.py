@@ -1,0 +1,168 @@
+"""A functional door for those who have coordinates and values and want a decomposition."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _s3cmtf
+from ._errors import Note
+from ._parts import Array
+
+
+@dataclass(frozen=True)
+class TuckerTensor:
+    """A core and a factor per mode: the value of a cell is the core, multiplied along each mode by a row of its factor.
+
+    A CP model, whose core is diagonal, has ``weights`` in place of a ``core``. Rows of indices that occur nowhere are the
+    average of the others.
+    """
+
+    core: Array | None
+    weights: Array | None
+    factors: list[Array]
+    coupled: list[Array]
+    history: list[dict[str, Any]]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(factor.shape[1] for factor in self.factors)
+
+    def to_dense(self) -> Array:
+        """Every cell: for small tensors.
+
+        >>> import numpy as np, s3cmtf
+        >>> cells = np.array([[0, 0], [0, 1], [1, 1], [2, 0]])
+        >>> s3cmtf.factorize(cells, [5.0, 3.0, 2.0, 4.0], 2, epochs=5).to_dense().shape
+        (3, 2)
+        """
+        dense = _diagonal(self.weights, len(self.factors)) if self.core is None else self.core
+        for mode, factor in enumerate(self.factors):
+            dense = np.moveaxis(np.tensordot(factor, dense, axes=(1, mode)), 0, mode)
+        return dense
+
+    def values_at(self, coords: Any) -> Array:
+        """The values of some cells, given as rows of indices."""
+        cells = np.asarray(coords)
+        rows = [factor[cells[:, mode]] for mode, factor in enumerate(self.factors)]
+        if self.core is None:
+            product = np.asarray(self.weights)
+            for row in rows:
+                product = product * row
+            return np.asarray(product.sum(axis=1))
+        part = np.tensordot(rows[0], self.core, axes=(1, 0))
+        for row in rows[1:]:
+            part = np.einsum("ni,ni...->n...", row, part)
+        return np.asarray(part)
+
+    def to_tensorly(self) -> Any:
+        """TensorLy's ``TuckerTensor`` or ``CPTensor``."""
+        import tensorly
+        from tensorly.cp_tensor import CPTensor
+        from tensorly.tucker_tensor import TuckerTensor as Tucker
+
+        factors = [tensorly.tensor(factor) for factor in self.factors]
+        if self.core is None:
+            return CPTensor((tensorly.tensor(self.weights), factors))
+        return Tucker((tensorly.tensor(self.core), factors))
+
+    def to_pyttb(self) -> Any:
+        """pyttb's ``ttensor`` or ``ktensor``."""
+        import pyttb
+
+        factors = [np.asfortranarray(factor, dtype=np.float64) for factor in self.factors]
+        if self.core is None:
+            return pyttb.ktensor(factors, np.asarray(self.weights, dtype=np.float64))
+        return pyttb.ttensor(pyttb.tensor(np.asarray(self.core, dtype=np.float64)), factors)
+
+
+def _diagonal(weights: Array | None, order: int) -> Array:
+    values = np.asarray(weights)
+    dense = np.zeros((len(values),) * order, dtype=values.dtype)
+    dense[(np.arange(len(values)),) * order] = values
+    return dense
+
+
+def factorize(
+    coords: Any,
+    values: Any = None,
+    ranks: int | Sequence[int] | None = None,
+    *,
+    shape: Sequence[int] | None = None,
+    couple: Sequence[tuple[Any, ...]] = (),
+    core: str = "full",
+    **settings: Any,
+) -> TuckerTensor:
+    """Factorizes a sparse tensor of which some cells are observed; the others are unknown, not zero.
+
+    Parameters
+    ----------
+    coords : indices counted from 0: an array with a row per cell and a column per mode, or a ``sparse.COO`` with its values.
+    values : a number per cell.
+    ranks : one rank for all modes, or one for each.
+    shape : the size of each mode; the largest index decides if it is None.
+    couple : matrices of ``scipy.sparse`` with the mode, counted from 0, whose entities their rows are: ``(0, matrix)`` or
+        ``(0, matrix, "zeros")``, ``"missing"`` or ``"graph"``.
+    core : full (Tucker) or diagonal (CP).
+    settings : other parameters of :class:`S3CMTF`, such as ``epochs`` and ``seed``.
+
+    >>> import numpy as np, s3cmtf
+    >>> cells = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0], [2, 0, 1]])
+    >>> s3cmtf.factorize(cells, [5.0, 3.0, 2.0, 4.0], [2, 2, 2], epochs=5).core.shape
+    (2, 2, 2)
+    """
+    from ._estimator import S3CMTF
+
+    if values is None:
+        shape, values, coords = shape or coords.shape, coords.data, coords.coords.T
+    cells = np.asarray(coords)
+    rank = {"rank": ranks} if ranks is None or np.isscalar(ranks) else {"ranks": ranks}
+    said = S3CMTF(**rank, core_kind=None if core == "full" else core, **settings)
+    indices = [_indices(cells[:, mode]) for mode in range(cells.shape[1])]
+    sizes = None if shape is None else [int(size) for size in shape]
+    matrices = [_matrix(number, *matrix) for number, matrix in enumerate(couple)]
+    problem, notes = _s3cmtf.Problem.of_indices(indices, np.ascontiguousarray(values, dtype=np.float32), sizes, matrices)
+    for note in notes:
+        warnings.warn(note, Note, stacklevel=2)
+    run = _s3cmtf.train(problem, said._settings(), said.preset, None, None, None, False, None)
+    array = run.core()
+    return TuckerTensor(
+        core=None if core == "diagonal" else array,
+        weights=array if core == "diagonal" else None,
+        factors=[_whole(run, mode) for mode in range(len(indices))],
+        coupled=[matrix[5] for matrix in run.coupled()],
+        history=json.loads(run.record())["history"],
+    )
+
+
+def _indices(column: Any) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    array = np.asarray(column)
+    if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= 2**32 - 1)):
+        raise ValueError("coords should be whole numbers from 0 to 2^32 - 2")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def _matrix(number: int, mode: int, matrix: Any, absent: str = "missing", weight: float | None = None) -> _s3cmtf._Indexed:
+    cells = matrix.tocoo()
+    values = np.ascontiguousarray(cells.data, dtype=np.float32)
+    return int(mode), absent, _indices(cells.row), _indices(cells.col), values, weight, f"matrix{number + 1}"
+
+
+def _whole(run: _s3cmtf.Run, mode: int) -> Array:
+    """A factor with a row for every index."""
+    factor, average = run.factor(mode)
+    ids, size = run.ids(mode)
+    if len(ids) == size:
+        return factor
+    whole = np.tile(average, (size, 1)).astype(factor.dtype)
+    whole[ids] = factor
+    return whole

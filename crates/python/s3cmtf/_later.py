@@ -1,0 +1,113 @@
+"""What comes after a fit, or before it: more data, and a search for settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from . import _s3cmtf
+from ._coupled import Coupled
+from ._errors import tell
+from ._frames import frame
+from ._parameters import PARAMETER, parameters
+from ._tables import Given, given
+
+Self = TypeVar("Self", bound="Later")
+
+
+class Later:
+    """The part of the estimator that goes on with a model."""
+
+    modes_: list[str]
+
+    if TYPE_CHECKING:
+
+        def fit(self: Self, *args: Any, **words: Any) -> Self: ...
+
+        def set_params(self: Self, **params: Any) -> Self: ...
+
+        def _fitted(self) -> _s3cmtf.Run: ...
+
+        def _headings(self, run: _s3cmtf.Run) -> list[str]: ...
+
+        def _check_width(self, table: Given, order: int, heading: str | None = None) -> None: ...
+
+        def _take(self, run: _s3cmtf.Run, table: Given | None) -> None: ...
+
+        def _settings(self) -> dict[str, Any]: ...
+
+        def _preset(self) -> str | None: ...
+
+        def _read(
+            self, X: Any, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+        ) -> tuple[_s3cmtf.Problem, Given, str | None]: ...
+
+    def partial_fit(self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> Self:
+        """Goes on with new data: rows for new entities, and better ones for those that have new entries.
+
+        The first call fits. What was seen is not known any more afterwards.
+        """
+        if "_run" not in self.__dict__:
+            return self.fit(X, y, couple=couple, **words)
+        return self._take_in(X, y, couple, words.get("value"), update=True)
+
+    def fold_in(
+        self: Self, X: Any = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None
+    ) -> Self:
+        """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
+        return self._take_in(X, y, couple, value, update=False)
+
+    def _take_in(self: Self, X: Any, y: Any, couple: Sequence[Coupled] | None, value: str | None, update: bool) -> Self:
+        run = self._fitted()
+        table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
+        if table is not None:
+            self._check_width(table, len(run.modes()), heading)
+        natives = [matrix.native() for matrix in couple or []]
+        native = None if table is None else table.table
+        run, added, updated, notes = _s3cmtf.take_in(run, native, natives, heading or value, update)
+        tell(notes)
+        self._take(run, None)
+        self.added_ = dict(zip(self.modes_, added, strict=True))
+        self.updated_ = dict(zip(self.modes_, updated, strict=True))
+        return self
+
+    def tune(
+        self: Self,
+        X: Any,
+        y: Any = None,
+        *,
+        modes: Sequence[str] | None = None,
+        value: str | None = None,
+        couple: Sequence[Coupled] | None = None,
+        budget: float | None = None,
+        holdout: float | None = None,
+        refit: bool = True,
+    ) -> Self:
+        """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
+
+        The settings are parameters of the model afterwards, and ``trials_`` says what was tried.
+        """
+        problem, table, _ = self._read(X, y, modes, value, couple)
+        found = json.loads(_s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, None))
+        trials = found["trials"]
+        self.trials_ = frame(_trial_columns(trials), table.library)
+        chosen = found["chosen"]
+        if chosen is not None:
+            changed = {name: said for name, said in chosen.items() if said != trials[0]["params"][name]}
+            self.set_params(**parameters(changed))
+        return self.fit(X, y, modes=modes, value=value, couple=couple) if refit else self
+
+
+def _trial_columns(trials: list[dict[str, Any]]) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        name: [trial[name] for trial in trials] for name in ("rmse", "seconds", "difference", "noise")
+    }
+    params = [trial["params"] for trial in trials]
+    for name in params[0] if params else []:
+        said = [json.dumps(one[name]) if isinstance(one[name], list) else one[name] for one in params]
+        if any(value != said[0] for value in said):
+            columns[PARAMETER.get(name, name)] = np.array(said, dtype=object)
+    return columns

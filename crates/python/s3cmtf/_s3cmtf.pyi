@@ -1,0 +1,136 @@
+"""The private module: what the library gives, in plain values. Nothing of it is promised to stay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias, final, type_check_only
+
+import numpy as np
+
+_Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+_Ids: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
+_Indexed: TypeAlias = tuple[int, str, _Ids, _Ids, _Floats, float | None, str]
+_Observe: TypeAlias = Callable[[str], bool]
+
+__all__ = [
+    "Couple",
+    "Problem",
+    "Run",
+    "Table",
+    "__version__",
+    "clusters",
+    "concepts",
+    "instructions",
+    "load",
+    "params",
+    "recommend",
+    "settings",
+    "similar",
+    "take_in",
+    "train",
+    "tune",
+    "write_report",
+]
+
+__version__: str
+
+@type_check_only
+class _Fetchable(Protocol):
+    def fetch(self, most: int | None, /) -> tuple[str, np.ndarray[Any, Any], list[str] | None]: ...
+
+@final
+class Table:
+    @staticmethod
+    def files(paths: list[str], format: str | None, header: bool | None) -> Table: ...
+    @staticmethod
+    def arrow(name: str, stream: Any) -> Table: ...
+    @staticmethod
+    def columns(name: str, rows: int, columns: Sequence[tuple[str, _Fetchable]]) -> Table: ...
+
+@final
+class Couple:
+    def __new__(
+        cls,
+        mode: str,
+        table: Table,
+        columns: list[str],
+        split: str | None,
+        absent: str,
+        weight: float | None,
+        name: str | None,
+    ) -> Couple: ...
+
+@final
+class Problem:
+    @staticmethod
+    def read(
+        tensor: Table,
+        modes: Sequence[str | int] | None,
+        value: str | None,
+        couple: list[Couple],
+        duplicates: str | None,
+    ) -> tuple[Problem, list[str]]: ...
+    @staticmethod
+    def of_indices(
+        indices: list[_Ids], values: _Floats, sizes: list[int] | None, couple: list[_Indexed]
+    ) -> tuple[Problem, list[str]]: ...
+    def __len__(self) -> int: ...
+    def modes(self) -> list[str]: ...
+
+@final
+class Run:
+    def modes(self) -> list[str]: ...
+    def columns(self) -> list[tuple[str, bool] | None]: ...
+    def value(self) -> str | None: ...
+    def mode(self, name: str) -> int: ...
+    def names(self, mode: int) -> list[str]: ...
+    def ids(self, mode: int) -> tuple[_Ids, int]: ...
+    def factor(self, mode: int) -> tuple[_Floats, _Floats]: ...
+    def core(self) -> _Floats: ...
+    def coupled(self) -> list[tuple[str, int, str, float, list[str], _Floats]]: ...
+    def record(self) -> str: ...
+    def has_data(self) -> bool: ...
+    def predict(self, cells: Table, clip: bool, std: bool) -> tuple[_Floats, _Floats | None, int]: ...
+    def evaluate(self, entries: Table, value: str | None, clip: bool) -> str: ...
+    def save(self, folder: str | os.PathLike[str], data: bool) -> None: ...
+
+def settings() -> list[str]: ...
+def params(settings: dict[str, Any], preset: str | None) -> str: ...
+def instructions() -> str: ...
+def load(folder: str | os.PathLike[str]) -> Run: ...
+def train(
+    problem: Problem,
+    settings: dict[str, Any],
+    preset: str | None,
+    test: tuple[Table, str | None] | None,
+    holdout: Any,
+    init: Run | None,
+    keep: bool,
+    observe: _Observe | None,
+) -> Run: ...
+def tune(
+    problem: Problem,
+    settings: dict[str, Any],
+    preset: str | None,
+    budget: float | None,
+    holdout: float | None,
+    observe: _Observe | None,
+) -> str: ...
+def take_in(
+    run: Run, tensor: Table | None, couple: list[Couple], value: str | None, update: bool
+) -> tuple[Run, list[int], list[int], list[str]]: ...
+def recommend(
+    run: Run,
+    by: int,
+    entities: list[str] | None,
+    items: int,
+    n: int,
+    at: list[tuple[int, str]],
+    having: list[tuple[str, str]],
+    include_seen: bool,
+) -> tuple[_Ids, _Ids, _Floats, list[str]]: ...
+def similar(run: Run, mode: int, entity: str, n: int) -> str: ...
+def clusters(run: Run, mode: int, k: int | None, most: int, n: int, seed: int) -> tuple[str, _Ids]: ...
+def concepts(run: Run, n: int) -> tuple[str, list[_Floats]]: ...
+def write_report(run: Run, path: str | os.PathLike[str], title: str) -> None: ...

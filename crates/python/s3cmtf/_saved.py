@@ -1,0 +1,97 @@
+"""A model in a folder, in a pickle, as a copy, and in a notebook."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _html, _s3cmtf
+
+if TYPE_CHECKING:
+    from ._parts import Factors
+
+Self = TypeVar("Self", bound="Saved")
+
+
+class Saved:
+    """The part of the estimator that keeps and shows a fitted model."""
+
+    _run: _s3cmtf.Run
+    record_: dict[str, Any]
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> _s3cmtf.Run: ...
+
+        @property
+        def factors(self) -> Factors: ...
+
+    def save(self, folder: str | os.PathLike[str], *, data: bool = True) -> None:
+        """Saves the model as a folder, with the data of training if it has them, as the command does.
+
+        >>> import os, tempfile, s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model"))
+        ...     again = s3cmtf.load(os.path.join(folder, "model"))
+        >>> bool((again.core == model.core).all())
+        True
+        """
+        self._fitted().save(os.fspath(folder), data)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        run = state.pop("_run", None)
+        if run is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                run.save(os.path.join(folder, "model"), True)
+                state["_files"] = {path.name: path.read_bytes() for path in sorted(Path(folder, "model").iterdir())}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files = state.pop("_files", None)
+        self.__dict__.update(state)
+        if files is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in files.items():
+                    Path(folder, name).write_bytes(content)
+                self._run = _s3cmtf.load(folder)
+
+    def __copy__(self: Self) -> Self:
+        other = type(self).__new__(type(self))
+        # A run is never changed, only replaced.
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(
+            {name: value if name == "_run" else copy.deepcopy(value, memo) for name, value in self.__dict__.items()}
+        )
+        return other
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_run" in self.__dict__
+
+    def _repr_html_(self) -> str:
+        if "_run" not in self.__dict__:
+            return _html.page(repr(self), [], {})
+        summary, data = self.record_["summary"], self.record_["data"]
+        sizes = [f"{mode} {factor.shape[0]}" for mode, factor in self.factors.items()]
+        rows = [
+            ("modes", " x ".join(sizes)),
+            ("entries", str(data["entries"])),
+            ("epochs", f"{summary['epochs']} ({summary['stop']})"),
+            ("train RMSE", _html.number(summary["train_rmse"])),
+            ("test RMSE", _html.number(summary["test_rmse"])),
+            ("seconds", _html.number(summary["seconds"])),
+        ]
+        history = self.record_["history"]
+        curves = {
+            name: [epoch[name] for epoch in history if epoch[name] is not None] for name in ("train_rmse", "test_rmse")
+        }
+        return _html.page(repr(self), [row for row in rows if row[1]], curves)

@@ -1,0 +1,147 @@
+//! What a model says.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use s3cmtf::discovery::{self, K, Reasons, Recommender};
+use s3cmtf::prepare::find_entity;
+use s3cmtf::report::{Options, Report, render};
+use s3cmtf::{Error, files};
+
+use crate::convert::json;
+use crate::error::detached;
+use crate::run::Run;
+
+/// For each recommendation the row of whom it is for, its item's row, the predicted value and the reason.
+type Recommended<'py> =
+    (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>, Vec<String>);
+
+/// What to recommend of mode `items` to entities of mode `by`, or to all of them. `at` says which entities stand for other
+/// modes, `having` which columns of coupled matrices items must have.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
+pub(crate) fn recommend<'py>(
+    py: Python<'py>,
+    run: &Run,
+    by: usize,
+    entities: Option<Vec<String>>,
+    items: usize,
+    n: usize,
+    at: Vec<(usize, String)>,
+    having: Vec<(String, String)>,
+    include_seen: bool,
+) -> PyResult<Recommended<'py>> {
+    let (whom, what, values, reasons) = detached(py, || {
+        let recommender = recommender(run, (by, items), &at, &having, include_seen)?;
+        let rows = rows(run, by, entities.as_deref())?;
+        let reasons = Reasons::new(&recommender, 1)?;
+        let best = recommender.best(&rows, n);
+        let why = reasons.of(&rows, &best);
+        let words =
+            why.iter().flatten().map(|why| why.as_ref().map_or(String::new(), |why| reasons.words(why)));
+        let whom: Vec<u32> =
+            rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |_| row)).collect();
+        let (what, values) = best.iter().flatten().map(|best| (best.row, best.value)).unzip();
+        Ok::<(_, Vec<u32>, Vec<f32>, _), _>((whom, what, values, words.collect()))
+    })?;
+    Ok((whom.into_pyarray(py), what.into_pyarray(py), values.into_pyarray(py), reasons))
+}
+
+fn recommender<'a>(
+    run: &'a Run,
+    (by, items): (usize, usize),
+    at: &[(usize, String)],
+    having: &[(String, String)],
+    include_seen: bool,
+) -> Result<Recommender<'a>, Error> {
+    let model = &run.run.model;
+    let at = at.iter().map(|(mode, name)| Ok((*mode, find_entity(&model.modes()[*mode], name)?)));
+    let mut recommender = Recommender::new(model, by, items, &at.collect::<Result<Vec<_>, Error>>()?)?;
+    if include_seen && having.is_empty() {
+        return Ok(recommender);
+    }
+    let missing =
+        || Error::Problem("the data of training are not with the model, which say what was seen".into());
+    let data = run.data.as_ref().ok_or_else(missing)?;
+    if !include_seen {
+        recommender = recommender.without_seen(data)?;
+    }
+    having
+        .iter()
+        .try_fold(recommender, |recommender, (matrix, column)| recommender.having(data, matrix, column))
+}
+
+/// The rows of the entities; of all, if none are named.
+fn rows(run: &Run, mode: usize, entities: Option<&[String]>) -> Result<Vec<u32>, Error> {
+    let mode = &run.run.model.modes()[mode];
+    let row = |name: &String| {
+        let id = find_entity(mode, name)?;
+        mode.row(id).ok_or_else(|| Error::Unknown(format!("the model has no row for {name}")))
+    };
+    match entities {
+        Some(entities) => entities.iter().map(row).collect(),
+        None => Ok((0..mode.rows() as u32).collect()),
+    }
+}
+
+/// What is most like an entity, as JSON.
+#[pyfunction]
+pub(crate) fn similar(py: Python<'_>, run: &Run, mode: usize, entity: &str, n: usize) -> PyResult<String> {
+    let model = &run.run.model;
+    let found = detached(py, || {
+        let id = find_entity(&model.modes()[mode], entity)?;
+        discovery::similar(model, mode, id, n)
+    })?;
+    json(&found)
+}
+
+/// The clusters of a mode as JSON, and the cluster of each of its rows, counted from 0. Without `k` the gap statistic picks,
+/// up to `most`.
+#[pyfunction]
+pub(crate) fn clusters<'py>(
+    py: Python<'py>,
+    run: &Run,
+    mode: usize,
+    k: Option<usize>,
+    most: usize,
+    n: usize,
+    seed: u64,
+) -> PyResult<(String, Bound<'py, PyArray1<u32>>)> {
+    let (model, data) = (&run.run.model, run.data.as_ref());
+    let rows = model.modes()[mode].rows();
+    let k = k.map_or(K::Auto(most.min(rows)), K::Given);
+    let found = detached(py, || discovery::clusters(model, data, mode, k, n, seed))?;
+    Ok((json(&found)?, found.of_row.into_pyarray(py)))
+}
+
+/// What concepts mean, as JSON, and for each mode how much of each concept each of its rows has.
+#[pyfunction]
+pub(crate) fn concepts<'py>(
+    py: Python<'py>,
+    run: &Run,
+    n: usize,
+) -> PyResult<(String, Vec<Bound<'py, PyArray2<f32>>>)> {
+    let model = &run.run.model;
+    let found = detached(py, || Ok(discovery::concepts(model, n)))?;
+    let text = json(&found)?;
+    let of_mode = |(scores, factor): (Vec<f32>, &s3cmtf::Factor)| {
+        let columns = scores.len() / factor.rows().max(1);
+        scores.into_pyarray(py).reshape([factor.rows(), columns])
+    };
+    let scores = found.scores.into_iter().zip(model.factors()).map(of_mode).collect::<PyResult<Vec<_>>>()?;
+    Ok((text, scores))
+}
+
+/// Writes a page about the run.
+#[pyfunction]
+pub(crate) fn write_report(py: Python<'_>, run: &Run, path: PathBuf, title: String) -> PyResult<()> {
+    let command = String::new();
+    detached(py, || {
+        files::check_file(&path)?;
+        let report =
+            Report::of(&run.run.model, &run.run.record, run.data.as_ref(), &Options { title, command })?;
+        let page = render(&report)?;
+        files::write_atomically(&path, |file| file.write_all(page.as_bytes()))
+    })
+}

@@ -1,0 +1,102 @@
+//! What is to be factorized.
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use s3cmtf::input::{Input, Note};
+use s3cmtf::prepare::ModeSpec;
+use s3cmtf::table::Selector;
+use s3cmtf::{Coupled, Duplicates, Entries, Kind};
+
+use crate::error::{detached, exception};
+use crate::table::{Couple, Table, couples};
+
+/// A tensor and the matrices coupled to it, checked.
+#[pyclass(frozen, module = "s3cmtf._s3cmtf")]
+pub(crate) struct Problem(pub(crate) s3cmtf::Problem);
+
+/// A coupled matrix by indices: mode, kind, rows, columns, values, weight, name.
+type Indexed<'py> = (
+    usize,
+    String,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, f32>,
+    Option<f32>,
+    String,
+);
+
+#[pymethods]
+impl Problem {
+    /// Reads tables, and says what was noticed. Modes that are numbers are places of columns, counted from 0.
+    #[staticmethod]
+    fn read(
+        py: Python<'_>,
+        tensor: &Table,
+        modes: Option<Vec<Bound<'_, PyAny>>>,
+        value: Option<String>,
+        couple: Vec<PyRef<'_, Couple>>,
+        duplicates: Option<&str>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let modes = modes.map(|modes| modes.iter().map(mode).collect::<PyResult<Vec<_>>>()).transpose()?;
+        let duplicates = duplicates.map(Duplicates::of).transpose().map_err(exception)?;
+        let (tensor, couple) = (tensor.0.clone(), couples(&couple));
+        let input = Input { modes, value, couple, duplicates, ..Input::new(tensor) };
+        let mut notes = Vec::new();
+        let read = detached(py, || input.read(None, &mut |note: Note| notes.push(note.to_string())))?;
+        notes.extend_from_slice(read.0.notes());
+        Ok((Problem(read.0), notes))
+    }
+
+    /// A problem of indices, counted from 0: an array for each mode.
+    #[staticmethod]
+    fn of_indices(
+        py: Python<'_>,
+        indices: Vec<PyReadonlyArray1<'_, u32>>,
+        values: PyReadonlyArray1<'_, f32>,
+        sizes: Option<Vec<u32>>,
+        couple: Vec<Indexed<'_>>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let indices = indices.iter().map(|ids| Ok(ids.as_slice()?.to_vec())).collect::<PyResult<_>>()?;
+        let entries = Entries::new(indices, values.as_slice()?.to_vec()).map_err(exception)?;
+        let mut builder = s3cmtf::Problem::builder(entries);
+        for matrix in &couple {
+            builder = builder.couple(coupled(matrix)?);
+        }
+        let builder = match sizes {
+            Some(sizes) => builder.sizes(sizes),
+            None => builder,
+        };
+        let problem = detached(py, || builder.build())?;
+        let notes = problem.notes().to_vec();
+        Ok((Problem(problem), notes))
+    }
+
+    /// The number of entries.
+    fn __len__(&self) -> usize {
+        self.0.entries().len()
+    }
+
+    /// The names of the modes.
+    fn modes(&self) -> Vec<String> {
+        self.0.modes().iter().map(|mode| mode.name().to_owned()).collect()
+    }
+}
+
+fn mode(spec: &Bound<'_, PyAny>) -> PyResult<ModeSpec> {
+    if let Ok(place) = spec.extract::<usize>() {
+        return Ok(ModeSpec { name: None, column: Selector::Place(place), bins: None });
+    }
+    spec.extract::<String>()?.parse().map_err(PyValueError::new_err)
+}
+
+fn coupled((mode, kind, rows, columns, values, weight, name): &Indexed<'_>) -> PyResult<Coupled> {
+    let kind = Kind::of(kind).map_err(exception)?;
+    let indices = vec![rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec()];
+    let entries = Entries::new(indices, values.as_slice()?.to_vec()).map_err(exception)?;
+    let matrix = Coupled::new(*mode, kind, entries).map_err(exception)?.named(name);
+    Ok(match weight {
+        Some(weight) => matrix.weighted(*weight),
+        None => matrix,
+    })
+}

@@ -1,0 +1,79 @@
+//! From a problem to a run.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use s3cmtf::input::known_entries;
+use s3cmtf::prepare::find_mode;
+use s3cmtf::{Entries, HoldOut, Training};
+
+use crate::convert::said;
+use crate::error::{detached, exception};
+use crate::problem::Problem;
+use crate::run::Run;
+use crate::table::Table;
+use crate::watch::watched;
+
+/// Trains. `observe` is called with each epoch as JSON, and stops the run if it answers true. `holdout` is a share, or
+/// ("last", mode, share), or ("leave", mode, count).
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
+pub(crate) fn train(
+    py: Python<'_>,
+    problem: &Problem,
+    settings: &Bound<'_, PyDict>,
+    preset: Option<&str>,
+    test: Option<(PyRef<'_, Table>, Option<String>)>,
+    holdout: Option<&Bound<'_, PyAny>>,
+    init: Option<&Run>,
+    keep: bool,
+    observe: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Run> {
+    let params = said(settings, preset, init.map(|run| &run.run.record.params))?;
+    let holdout = holdout.map(|how| hold_out(how, &problem.0)).transpose()?;
+    let test = test.map(|(table, value)| test_set(py, &problem.0, &table, value)).transpose()?;
+    let run = watched(py, observe, |stop, tell| {
+        let mut training = Training::new(problem.0.clone(), params).interrupt(stop);
+        if let Some(test) = test {
+            training = training.test(test);
+        }
+        if let Some(how) = holdout {
+            training = training.holdout_by(how);
+        }
+        if let Some(init) = init {
+            training = training.warm_start(init.run.model.clone());
+        }
+        training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
+    })?;
+    Ok(Run { run, data: keep.then(|| problem.0.clone()) })
+}
+
+fn test_set(
+    py: Python<'_>,
+    problem: &s3cmtf::Problem,
+    table: &Table,
+    value: Option<String>,
+) -> PyResult<Entries> {
+    let given = table.0.clone();
+    detached(py, || known_entries(&given, problem.modes(), value.as_deref().or(problem.value())))
+}
+
+/// Which entries are held out.
+fn hold_out(how: &Bound<'_, PyAny>, problem: &s3cmtf::Problem) -> PyResult<HoldOut> {
+    if let Ok(share) = how.extract::<f64>() {
+        return Ok(HoldOut::Random(share));
+    }
+    let names: Vec<&str> = problem.modes().iter().map(|mode| mode.name()).collect();
+    let mode = |name: &str| find_mode(name, &names, "holdout").map_err(exception);
+    match how.extract::<(String, String, Bound<'_, PyAny>)>()? {
+        (kind, name, share) if kind == "last" => {
+            Ok(HoldOut::Last { mode: mode(&name)?, share: share.extract()? })
+        }
+        (kind, name, count) if kind == "leave" => {
+            Ok(HoldOut::Leave { mode: mode(&name)?, count: count.extract()? })
+        }
+        (kind, ..) => Err(PyValueError::new_err(format!(
+            "holdout should be a share, (\"last\", mode, share) or (\"leave\", mode, count), but is {kind:?}"
+        ))),
+    }
+}

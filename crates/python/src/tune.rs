@@ -1,0 +1,53 @@
+//! The search for settings.
+
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use s3cmtf::{Event, Tuning};
+use serde_json::json;
+
+use crate::convert::{self, said};
+use crate::problem::Problem;
+use crate::watch::watched;
+
+/// Searches, starting from the given settings. `observe` is called with each trial as JSON, and ends the search if it answers
+/// true. What comes back is JSON too.
+#[pyfunction]
+pub(crate) fn tune(
+    py: Python<'_>,
+    problem: &Problem,
+    settings: &Bound<'_, PyDict>,
+    preset: Option<&str>,
+    budget: Option<f64>,
+    holdout: Option<f64>,
+    observe: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let params = said(settings, preset, None)?;
+    let algorithms = settings.get_item("algorithm")?.is_some_and(|algorithm| !algorithm.is_none());
+    let algorithms = algorithms.then_some(vec![params.algorithm]);
+    let budget = budget.map(Duration::try_from_secs_f64).transpose();
+    let budget =
+        budget.map_err(|error| PyValueError::new_err(format!("budget should be seconds: {error}")))?;
+    let tuned = watched(py, observe, |stop, tell| {
+        let tuning = Tuning::new(problem.0.clone(), params).interrupt(stop);
+        let tuning = budget.into_iter().fold(tuning, Tuning::budget);
+        let tuning = holdout.into_iter().fold(tuning, Tuning::holdout);
+        let tuning = algorithms.into_iter().fold(tuning, Tuning::algorithms);
+        tuning.run(|event| {
+            if let Event::Trial(trial) = event {
+                tell(serde_json::to_string(trial).unwrap_or_default());
+            }
+        })
+    })?;
+    let chosen = tuned.recommended().map(|trial| &trial.params);
+    convert::json(&json!({
+        "trials": tuned.trials,
+        "skips": tuned.skips,
+        "held_out": tuned.held_out,
+        "seconds": tuned.seconds,
+        "end": tuned.end,
+        "chosen": chosen,
+    }))
+}

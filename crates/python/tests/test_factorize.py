@@ -1,0 +1,81 @@
+"""The door for those who have coordinates and values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+import sparse
+import tensorly
+
+import s3cmtf
+
+
+@pytest.fixture(scope="module")
+def planted():
+    random = np.random.default_rng(3)
+    factors = [random.normal(size=(size, 2)) for size in (30, 25, 8)]
+    dense = np.einsum("ir,jr,kr->ijk", *factors)
+    cells = np.argwhere(random.random(dense.shape) < 0.3)
+    return dense, cells, dense[tuple(cells.T)]
+
+
+@pytest.mark.parametrize(("core", "ranks"), [("full", [3, 4, 2]), ("full", 3), ("diagonal", 3)])
+def test_tensorly_and_pyttb_reconstruct_what_we_do(planted, core, ranks):
+    dense, cells, values = planted
+    found = s3cmtf.factorize(cells, values, ranks, core=core, epochs=20)
+    own = found.to_dense()
+    assert own.shape == dense.shape == found.shape
+    theirs = found.to_tensorly()
+    rebuilt = tensorly.cp_to_tensor(theirs) if core == "diagonal" else tensorly.tucker_to_tensor(theirs)
+    assert np.abs(rebuilt - own).max() < 1e-4
+    full = found.to_pyttb().full()
+    assert np.abs(np.asarray(full.data) - own).max() < 1e-4
+    assert np.abs(found.values_at(cells) - own[tuple(cells.T)]).max() < 1e-4
+    assert found.ranks == (tuple(ranks) if isinstance(ranks, list) else (3, 3, 3))
+
+
+def test_a_planted_tensor_is_found_also_where_nobody_looked(planted):
+    dense, cells, values = planted
+    found = s3cmtf.factorize(cells, values, 3, epochs=60, seed=2).to_dense()
+    assert np.sqrt(np.mean((found - dense) ** 2)) < 0.1 * dense.std()
+
+
+def test_what_is_predicted_by_the_estimator_is_what_is_reconstructed(planted):
+    _, cells, values = planted
+    found = s3cmtf.factorize(cells, values, 3, epochs=10)
+    model = s3cmtf.S3CMTF(rank=3, epochs=10).fit(cells, values)
+    assert np.abs(model.predict(cells) - found.values_at(cells)).max() < 1e-4
+
+
+def test_a_sparse_tensor_brings_its_values_and_its_shape(planted):
+    dense, cells, values = planted
+    coo = sparse.COO(cells.T, values, shape=(40, 30, 9))
+    found = s3cmtf.factorize(coo, ranks=3, epochs=5)
+    assert found.shape == (40, 30, 9)
+    # Rows that occur nowhere are the average one.
+    assert np.allclose(found.factors[0][35], found.factors[0][:30].mean(axis=0), atol=1e-5)
+
+
+def test_a_coupled_matrix_helps_rows_that_the_tensor_does_not_have(planted):
+    dense, cells, values = planted
+    random = np.random.default_rng(4)
+    group = np.arange(30) % 2
+    truth = np.where(group[:, None, None] == 0, 1.0, -1.0) + np.zeros(dense.shape)
+    known = cells[cells[:, 0] < 24]
+    values = truth[tuple(known.T)] + random.normal(0, 0.05, len(known))
+    matrix = scipy.sparse.coo_matrix((np.ones(30), (np.arange(30), group)))
+    with_matrix = s3cmtf.factorize(known, values, 3, shape=dense.shape, couple=[(0, matrix, "zeros")], epochs=40).to_dense()
+    without = s3cmtf.factorize(known, values, 3, shape=dense.shape, epochs=40).to_dense()
+    error = [np.sqrt(np.mean((found[24:] - truth[24:]) ** 2)) for found in (with_matrix, without)]
+    assert error[0] < 0.3 < 0.8 < error[1]
+
+
+def test_wrong_coordinates_are_refused():
+    for cells in ([[0, -1]], [[0.5, 1.0]], [[0, 2**40]]):
+        with pytest.raises(ValueError, match="coords should be whole numbers"):
+            s3cmtf.factorize(np.array(cells), [1.0], 2)
+    with pytest.raises(ValueError, match="core cannot be"):
+        s3cmtf.factorize(np.array([[0, 1], [1, 0]]), [1.0, 2.0], 2, core="round")
+    with pytest.raises(ValueError, match="mode 1 has 2 indices but there are 3 values"):
+        s3cmtf.factorize(np.array([[0, 1], [1, 0]]), [1.0, 2.0, 3.0], 2)

@@ -1,0 +1,120 @@
+"""Long work: callbacks, Ctrl-C, other threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import s3cmtf
+
+# Enough for epochs of a second or more.
+LONG = """
+import time, numpy as np, s3cmtf, sys
+random = np.random.default_rng(1)
+rows = int(sys.argv[1])
+cells = np.column_stack([random.integers(0, n, rows) for n in (20000, 5000, 50)])
+values = random.normal(size=rows)
+"""
+
+
+def test_callbacks_are_told_of_each_epoch_and_can_stop_the_run(world):
+    seen, threads = [], []
+
+    def look(epoch):
+        seen.append(epoch)
+        threads.append(threading.current_thread())
+        return epoch.epoch == 4
+
+    model = s3cmtf.S3CMTF(rank=3, epochs=50, callbacks=[look]).fit(world.train, **world.words)
+    assert [epoch.epoch for epoch in seen] == [1, 2, 3, 4]
+    assert model.n_iter_ == 4 and model.stop_ == "interrupted"
+    assert all(thread is threading.main_thread() for thread in threads)
+    short = s3cmtf.S3CMTF(rank=3, epochs=4).fit(world.train, **world.words)
+    assert np.array_equal(short.core, model.core)
+    assert [epoch.train_rmse for epoch in seen] == model.history["train_rmse"].tolist()
+
+
+def test_what_a_callback_raises_comes_out(world):
+    def fail(epoch):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        s3cmtf.S3CMTF(rank=3, epochs=50, callbacks=[fail]).fit(world.train, **world.words)
+
+
+@pytest.mark.parametrize("algorithm", ["bayes", "sgd"])
+def test_an_interrupt_returns_within_a_second_with_the_model_so_far(algorithm):
+    code = (
+        LONG
+        + f"""
+def ready(epoch):
+    if epoch.epoch == 1:
+        print("ready", flush=True)
+model = s3cmtf.S3CMTF(rank=16, epochs=100000, algorithm="{algorithm}", callbacks=[ready], n_threads=1)
+model.fit(cells, values)
+print("stopped", model.stop_, model.n_iter_ > 0, np.isfinite(model.predict(cells[:10])).all(), flush=True)
+"""
+    )
+    child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code, "400000"], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    start = time.monotonic()
+    os.kill(child.pid, signal.SIGINT)
+    line = child.stdout.readline()
+    took = time.monotonic() - start
+    child.wait(timeout=10)
+    assert line == "stopped interrupted True True\n"
+    assert took < 1.0
+
+
+def test_another_thread_runs_meanwhile(world):
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.monotonic()
+    s3cmtf.S3CMTF(rank=8, epochs=60).fit(world.train, **world.words)
+    spent = time.monotonic() - start
+    done.set()
+    thread.join()
+    during = [tick for tick in ticks if start <= tick <= start + spent]
+    # A thread that had to wait for training would have ticked twice.
+    assert len(during) > 10 and max(np.diff(during)) < 0.5 * spent
+
+
+def test_a_fit_in_another_thread_works(world):
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(
+            s3cmtf.S3CMTF(rank=3, epochs=3, callbacks=[lambda epoch: None]).fit(world.train, **world.words)
+        )
+    )
+    thread.start()
+    thread.join()
+    assert np.array_equal(found[0].core, s3cmtf.S3CMTF(rank=3, epochs=3).fit(world.train, **world.words).core)
+
+
+def test_any_number_of_threads_comes_to_the_same_model(world):
+    one, two = (s3cmtf.S3CMTF(rank=3, epochs=5, n_threads=count).fit(world.train, **world.words) for count in (1, 2))
+    assert np.array_equal(one.core, two.core)
+    assert one.record_["threads"] == 1 and two.record_["threads"] == 2
+
+
+def test_a_bar_is_shown_when_asked_for(world, capsys):
+    s3cmtf.S3CMTF(rank=3, epochs=3, verbose=True).fit(world.train, **world.words)
+    shown = capsys.readouterr().err
+    assert "3/3" in shown and "RMSE train" in shown
+    s3cmtf.S3CMTF(rank=3, epochs=3).fit(world.train, **world.words)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,128 @@
+//! Entries and matrices that come after a model: its ids are known, and new ones may come to them.
+
+use super::couple::{Couple, matrix_names};
+use super::given::Given;
+use crate::Error;
+use crate::files;
+use crate::model::Model;
+use crate::prepare;
+use crate::problem::{Coupled, Duplicates, Entries, Mode, Naming};
+use crate::table::{Selector, Table};
+
+/// Cells of a model by their ids.
+pub struct Cells {
+    /// The cells; their values are 0, or those that were asked for.
+    pub entries: Entries,
+    /// What they were made of: a column per mode. None where they came from a file of indices.
+    pub table: Option<Table>,
+}
+
+/// Reads cells without their values.
+///
+/// # Errors
+/// If the table cannot be read, or an id cannot be one of its mode.
+pub fn known_cells(given: &Given, modes: &[Mode]) -> Result<Cells, Error> {
+    let opened = given.open()?;
+    let named = modes.iter().any(|mode| mode.naming().is_some());
+    if let Some(path) = opened.numbered()?.filter(|_| !named) {
+        return Ok(Cells { entries: files::read_coordinates(path, modes.len())?, table: None });
+    }
+    let wants = prepare::known_wants(modes, None, None);
+    let table = opened.read(&wants)?;
+    let entries = prepare::known_entries(modes, table.clone());
+    let entries = entries.map_err(|error| opened.explain(error, &wants))?;
+    Ok(Cells { entries, table: Some(table) })
+}
+
+/// Reads entries of a tensor whose modes are known; `value` is the heading of their values, if they have any.
+///
+/// # Errors
+/// As [`known_cells`].
+pub fn known_entries(given: &Given, modes: &[Mode], value: Option<&str>) -> Result<Entries, Error> {
+    let opened = given.open()?;
+    let named = modes.iter().any(|mode| mode.naming().is_some());
+    if let Some(path) = opened.numbered()?.filter(|_| !named) {
+        return files::read_entries(path, Some(modes.len()));
+    }
+    let value = value_of(value, named, modes.len());
+    let wants = prepare::known_wants(modes, None, value.as_ref());
+    let table = opened.read(&wants)?;
+    prepare::known_entries(modes, table).map_err(|error| opened.explain(error, &wants))
+}
+
+/// The column of values: as said; the value of a table without words about it stands behind the modes.
+fn value_of(value: Option<&str>, named: bool, order: usize) -> Option<Selector> {
+    match value {
+        Some(value) => Some(Selector::of(value)),
+        None => (!named).then_some(Selector::Place(order)),
+    }
+}
+
+/// Data that came after a model, with names behind its own for what it does not have.
+pub struct Later {
+    /// The new entries, if there are any.
+    pub entries: Option<Entries>,
+    /// The matrices that tell of new ids, each of the kind that it has in the model.
+    pub coupled: Vec<Coupled>,
+    /// What the ids of each mode are called.
+    pub namings: Vec<Option<Naming>>,
+    /// What becomes of entries given more than once.
+    pub duplicates: Duplicates,
+}
+
+impl Later {
+    /// Reads new entries and matrices for a model. `value` is the column of values, if it is not the model's.
+    ///
+    /// # Errors
+    /// If a table cannot be read, or does not fit the model.
+    pub fn read(
+        model: &Model,
+        tensor: Option<&Given>,
+        couple: &[Couple],
+        value: Option<&str>,
+    ) -> Result<Self, Error> {
+        let mut namings: Vec<Option<Naming>> =
+            model.modes().iter().map(|mode| mode.naming().cloned()).collect();
+        let value = value.or(model.value());
+        let entries = tensor.map(|given| more_entries(given, model, value, &mut namings)).transpose()?;
+        let coupled = more_coupled(model, couple, &mut namings)?;
+        // Rows without a value are events to be counted, as they were in training.
+        let counted = namings.iter().any(Option::is_some) && value.is_none();
+        let duplicates = if counted { Duplicates::Sum } else { Duplicates::Mean };
+        Ok(Later { entries, coupled, namings, duplicates })
+    }
+}
+
+/// Reads new entries; names that the model does not have go behind its own.
+fn more_entries(
+    given: &Given,
+    model: &Model,
+    value: Option<&str>,
+    namings: &mut [Option<Naming>],
+) -> Result<Entries, Error> {
+    let (modes, opened) = (model.modes(), given.open()?);
+    let named = namings.iter().any(Option::is_some);
+    if let Some(path) = opened.numbered()?.filter(|_| !named) {
+        return files::read_entries(path, Some(modes.len()));
+    }
+    let value = value_of(value, named, modes.len());
+    let wants = prepare::known_wants(modes, None, value.as_ref());
+    let table = opened.read(&wants)?;
+    prepare::more_entries(namings, table).map_err(|error| opened.explain(error, &wants))
+}
+
+fn more_coupled(
+    model: &Model,
+    couple: &[Couple],
+    namings: &mut [Option<Naming>],
+) -> Result<Vec<Coupled>, Error> {
+    let names: Vec<String> = model.modes().iter().map(|mode| mode.name().to_owned()).collect();
+    let known: Vec<usize> = model.modes().iter().map(|mode| mode.size() as usize).collect();
+    let matrices = matrix_names(couple, &names)?;
+    let mut coupled = Vec::new();
+    for (couple, name) in couple.iter().zip(&matrices) {
+        let kind = model.coupled_like(name, couple.mode(&names)?).map(|matrix| matrix.kind);
+        coupled.push(couple.like(kind).read(&names, name, namings, &known, None)?);
+    }
+    Ok(coupled)
+}

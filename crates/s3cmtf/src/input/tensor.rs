@@ -1,0 +1,274 @@
+//! A tensor and its coupled matrices, from what was said about them.
+
+use std::path::{Path, PathBuf};
+
+use super::couple::{Couple, matrix_names};
+use super::given::{Given, Opened};
+use super::note::Note;
+use crate::files;
+use crate::model::Model;
+use crate::prepare::{ModeSpec, Recipe, Tensor};
+use crate::problem::{Duplicates, Entries, Naming};
+use crate::table::Selector;
+use crate::{Error, Problem};
+
+/// What a problem is to be made of.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The tensor's table.
+    pub tensor: Given,
+    /// The columns that are the modes; what is obvious if nothing was said.
+    pub modes: Option<Vec<ModeSpec>>,
+    /// The column of values, by heading or number from 1; where modes were said and this was not, rows are counted.
+    pub value: Option<String>,
+    /// The matrices coupled to it.
+    pub couple: Vec<Couple>,
+    /// What becomes of entries given more than once; their mean, or their sum where rows are counted, if nothing was said.
+    pub duplicates: Option<Duplicates>,
+    /// The number of ids of each mode, where those are numbers.
+    pub sizes: Option<Vec<u32>>,
+    /// What stands before the names of these fields where errors speak of them: `--` on a command line.
+    pub prefix: &'static str,
+}
+
+impl Input {
+    /// A tensor of which nothing is said but where it is.
+    pub fn new(tensor: Given) -> Self {
+        Input {
+            tensor,
+            modes: None,
+            value: None,
+            couple: Vec::new(),
+            duplicates: None,
+            sizes: None,
+            prefix: "",
+        }
+    }
+
+    /// Reads everything, and tells of what it notices. Names that were not said are those of the model to start from. Also
+    /// says how many entries there were before any were merged.
+    ///
+    /// # Errors
+    /// If a table cannot be read, if it is not obvious which columns are meant, or if the parts do not fit together.
+    pub fn read(&self, init: Option<&Model>, tell: &mut dyn FnMut(Note)) -> Result<(Problem, usize), Error> {
+        if let Some(path) = self.whole()? {
+            let problem = files::load_problem(path)?;
+            let given = problem.entries().len();
+            return Ok((problem, given));
+        }
+        if let Some(names) = self.modes.as_ref().and_then(|modes| said_names(modes)) {
+            // A mistyped mode should not wait for a large tensor to be read.
+            matrix_names(&self.couple, &names)?;
+        }
+        let table = self.tensor.open()?;
+        let plain = self.value.is_none() && plain_names(self.modes.as_deref()).is_some();
+        match table.numbered()? {
+            Some(path) if plain => self.read_numbered(path, init, tell),
+            _ => self.read_named(&table, tell),
+        }
+    }
+
+    /// The file of a whole problem, if the tensor is one and nothing was said that it says itself.
+    fn whole(&self) -> Result<Option<&Path>, Error> {
+        let Given::Files { paths, .. } = &self.tensor else { return Ok(None) };
+        let Some(path) = whole_problem(paths)? else { return Ok(None) };
+        self.refuse_words(path)?;
+        Ok(Some(path))
+    }
+
+    /// Refuses words that the file of a problem has said already.
+    ///
+    /// # Errors
+    /// If there are any.
+    pub fn refuse_words(&self, path: &Path) -> Result<(), Error> {
+        let (format, header) = match &self.tensor {
+            Given::Files { format, header, .. } => (format.is_some(), header.is_some()),
+            Given::Frame(_) => (false, false),
+        };
+        let said = [
+            ("modes", self.modes.is_some()),
+            ("value", self.value.is_some()),
+            ("couple", !self.couple.is_empty()),
+            ("duplicates", self.duplicates.is_some()),
+            ("sizes", self.sizes.is_some()),
+            ("format", format),
+            ("header", header),
+        ];
+        match said.iter().find(|(_, is_said)| *is_said) {
+            Some((name, _)) => Err(Error::Asked(format!(
+                "{}: is a whole problem with its modes, values and matrices, so {}{name} is not for it: give it to convert",
+                path.display(),
+                self.prefix
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// A tensor whose ids are numbers, counted from 1, in the first columns of a file.
+    fn read_numbered(
+        &self,
+        path: &Path,
+        init: Option<&Model>,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<(Problem, usize), Error> {
+        let known = plain_names(self.modes.as_deref()).flatten().or_else(|| init.map(mode_names));
+        let entries = files::read_entries(path, None)?;
+        if let Some(model) = init
+            && model.modes().len() != entries.order()
+        {
+            return Err(Error::File {
+                path: path.to_owned(),
+                what: format!(
+                    "{} indices per entry, but the model to start from has {} modes",
+                    entries.order(),
+                    model.modes().len()
+                ),
+            });
+        }
+        let names =
+            known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());
+        self.build(entries, names, Vec::new(), None, tell)
+    }
+
+    /// A tensor whose ids have names, in columns of a table.
+    fn read_named(&self, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) -> Result<(Problem, usize), Error> {
+        let recipe = self.recipe_of(table, tell)?;
+        if self.sizes.is_some() {
+            return Err(Error::Asked(format!(
+                "{}sizes is for files of indices: a mode of names has as many ids as names",
+                self.prefix
+            )));
+        }
+        let Tensor { entries, namings } = table.tensor(&recipe)?;
+        let name = |(spec, naming): (&ModeSpec, &Naming)| match &spec.name {
+            Some(name) => name.clone(),
+            None if naming.column.parse::<u64>().is_ok() => format!("mode{}", naming.column),
+            None => naming.column.clone(),
+        };
+        let names: Vec<String> = recipe.modes.iter().zip(&namings).map(name).collect();
+        let value = recipe.value.as_ref().map(ToString::to_string);
+        let problem = self.build(entries, names, namings, value, tell);
+        problem.map_err(|error| table.explain(error, &recipe.wants()))
+    }
+
+    /// Which columns are the tensor: those that were said, or those that are obvious.
+    ///
+    /// # Errors
+    /// If nothing was said and it is not obvious, or the table cannot be read.
+    pub fn recipe(&self, tell: &mut dyn FnMut(Note)) -> Result<Recipe, Error> {
+        self.recipe_of(&self.tensor.open()?, tell)
+    }
+
+    fn recipe_of(&self, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) -> Result<Recipe, Error> {
+        let value = self.value.as_deref().map(Selector::of);
+        if let Some(modes) = &self.modes {
+            return Ok(Recipe { modes: modes.clone(), value });
+        }
+        let columns = table.columns()?;
+        let kinds: Vec<_> = columns.iter().map(|column| (column.name.clone(), column.guess)).collect();
+        let Some(mut recipe) = Recipe::guess(&kinds) else {
+            let shown = columns.iter().map(|column| match &column.values[..] {
+                [] => column.name.clone(),
+                values => format!("{} ({})", column.name, values.join(", ")),
+            });
+            let shown: Vec<String> = shown.collect();
+            let prefix = self.prefix;
+            return Err(Error::Asked(format!(
+                "{}: {prefix}modes should say which columns are the modes, and {prefix}value which is the value; there \
+                 are: {}",
+                table.first(),
+                shown.join("; ")
+            )));
+        };
+        recipe.value = value.or(recipe.value);
+        recipe.modes.retain(|mode| Some(&mode.column) != recipe.value.as_ref());
+        tell(Note::Taken(recipe.clone()));
+        Ok(recipe)
+    }
+
+    /// Puts the tensor and its coupled matrices together; no namings are those of numbered ids.
+    fn build(
+        &self,
+        entries: Entries,
+        names: Vec<String>,
+        namings: Vec<Naming>,
+        value: Option<String>,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<(Problem, usize), Error> {
+        let given = entries.len();
+        let duplicates = match self.duplicates {
+            Some(duplicates) => duplicates,
+            // Rows without a value are events to be counted.
+            None if !namings.is_empty() && value.is_none() => Duplicates::Sum,
+            None => Duplicates::default(),
+        };
+        let matrices = matrix_names(&self.couple, &names)?;
+        let mut namings: Vec<Option<Naming>> = namings.into_iter().map(Some).collect();
+        namings.resize(names.len(), None);
+        let known: Vec<usize> = (0..names.len())
+            .map(|mode| match &namings[mode] {
+                Some(naming) => naming.labels.len(),
+                None => entries.indices(mode).iter().max().map_or(0, |&id| id as usize + 1),
+            })
+            .collect();
+        let mut coupled = Vec::new();
+        for (couple, name) in self.couple.iter().zip(&matrices) {
+            coupled.push(couple.read(&names, name, &mut namings, &known, Some(tell))?);
+        }
+        let mut builder = Problem::builder(entries).names(names).namings(namings).duplicates(duplicates);
+        if let Some(sizes) = &self.sizes {
+            builder = builder.sizes(sizes.clone());
+        }
+        if let Some(value) = value {
+            builder = builder.value(value);
+        }
+        for matrix in coupled {
+            builder = builder.couple(matrix);
+        }
+        Ok((builder.build()?, given))
+    }
+}
+
+/// The file of a problem that was converted, if the tensor is one.
+///
+/// # Errors
+/// If there are other files beside it, or a file cannot be read.
+pub fn whole_problem(tensor: &[PathBuf]) -> Result<Option<&Path>, Error> {
+    for path in tensor {
+        if files::is_problem(path)? {
+            if tensor.len() > 1 {
+                return Err(Error::Asked(format!(
+                    "{}: is a whole problem, which cannot be put together with other files",
+                    path.display()
+                )));
+            }
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// The names that modes will have, as far as that can be said before their columns are known.
+fn said_names(modes: &[ModeSpec]) -> Option<Vec<String>> {
+    let name = |spec: &ModeSpec| match (&spec.name, &spec.column) {
+        (Some(name), _) | (None, Selector::Name(name)) => Some(name.clone()),
+        (None, Selector::Place(_)) => None,
+    };
+    modes.iter().map(name).collect()
+}
+
+/// The names of modes, if what was said is nothing else; no names if nothing was said.
+pub fn plain_names(modes: Option<&[ModeSpec]>) -> Option<Option<Vec<String>>> {
+    let plain = |spec: &ModeSpec| match (&spec.name, &spec.column, spec.bins) {
+        (None, Selector::Name(name), None) => Some(name.clone()),
+        _ => None,
+    };
+    match modes {
+        None => Some(None),
+        Some(specs) => specs.iter().map(plain).collect::<Option<Vec<_>>>().map(Some),
+    }
+}
+
+fn mode_names(model: &Model) -> Vec<String> {
+    model.modes().iter().map(|mode| mode.name().to_owned()).collect()
+}

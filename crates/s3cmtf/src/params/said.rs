@@ -1,0 +1,204 @@
+//! Settings of which only some were said, by their names: on a command line, in Python.
+
+use serde_json::{Map, Value};
+
+use super::{Algorithm, Params};
+use crate::Error;
+use crate::table::did_you_mean;
+
+/// Where settings start that nobody has said anything about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// Those that fit most data.
+    #[default]
+    Default,
+    /// The paper's.
+    Paper,
+}
+
+impl Preset {
+    /// The preset's name in the command and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Default => "default",
+            Preset::Paper => "paper",
+        }
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(name: &str) -> Result<Self, Error> {
+        let all = [Preset::Default, Preset::Paper];
+        all.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(all.map(Preset::name), name);
+            Error::Asked(format!("preset should be default or paper, but is {name:?}{hint}"))
+        })
+    }
+
+    fn params(self, algorithm: Algorithm) -> Params {
+        match (self, algorithm) {
+            (Preset::Default, Algorithm::Bayes) => Params::default(),
+            (Preset::Default, Algorithm::Sgd) => Params::sgd(),
+            (Preset::Paper, _) => Params::paper(),
+        }
+    }
+}
+
+/// What was said about settings: values by the names that the fields of [`Params`] have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said(Map<String, Value>);
+
+impl Said {
+    /// What was said; settings that are null were not.
+    pub fn new(settings: Map<String, Value>) -> Self {
+        Said(settings.into_iter().filter(|(_, value)| !value.is_null()).collect())
+    }
+
+    /// A number as it can be said; also one that is not finite, which JSON does not have.
+    pub fn number(number: f64) -> Value {
+        super::number::value(number)
+    }
+
+    /// The first thing that was said and that only stochastic gradient descent has, such as `rate` or `core diagonal`.
+    pub fn only_sgd(&self) -> Option<&'static str> {
+        let said = |name: &str| self.0.contains_key(name);
+        let is = |name: &str, value: &Value| self.0.get(name) == Some(value);
+        let one = |ranks: &Value| ranks.as_array().is_some_and(|ranks| ranks.contains(&1.into()));
+        let cases = [
+            ("rate", said("rate")),
+            ("decay", said("decay")),
+            ("lambda_reg", said("lambda_reg")),
+            ("lambda_couple", said("lambda_couple")),
+            ("tolerance", said("tolerance")),
+            ("method", said("method")),
+            ("l1", is("l1", &true.into())),
+            ("nonnegative", is("nonnegative", &true.into())),
+            ("core diagonal", is("core", &"diagonal".into())),
+            ("rank 1", self.0.get("ranks").is_some_and(one)),
+        ];
+        cases.into_iter().find_map(|(what, said)| said.then_some(what))
+    }
+
+    /// The algorithm: as said, else as in the model to start from, else what the other settings ask for. `init` are the
+    /// settings of that model.
+    fn algorithm(&self, preset: Preset, init: Option<&Params>) -> Result<Algorithm, Error> {
+        if let Some(said) = self.0.get("algorithm") {
+            return serde_json::from_value(said.clone()).map_err(|error| wrong("algorithm", said, &error));
+        }
+        Ok(match (init, preset) {
+            (Some(params), _) => params.algorithm,
+            (None, Preset::Paper) => Algorithm::Sgd,
+            (None, Preset::Default) if self.only_sgd().is_some() => Algorithm::Sgd,
+            (None, Preset::Default) => Algorithm::Bayes,
+        })
+    }
+
+    /// The settings: the preset's, then ranks and core of the model to start from, then what was said.
+    ///
+    /// # Errors
+    /// If there is no setting of a name, if a value is not of its kind, or if it is something that only the other algorithm
+    /// has. Ranges are held by [`Params::check`].
+    pub fn params(&self, preset: Preset, init: Option<&Params>) -> Result<Params, Error> {
+        let algorithm = self.algorithm(preset, init)?;
+        if let (Algorithm::Bayes, Some(what)) = (algorithm, self.only_sgd()) {
+            return Err(Error::Asked(format!("{what} needs algorithm sgd")));
+        }
+        let mut params = Params { algorithm, ..preset.params(algorithm) };
+        if let Some(init) = init {
+            params.ranks.clone_from(&init.ranks);
+            params.core = init.core;
+        }
+        let mut settings = by_name(&params);
+        for (name, value) in &self.0 {
+            let Some(setting) = settings.get_mut(name) else {
+                let hint = did_you_mean(settings.keys().map(String::as_str), name);
+                let names: Vec<&str> = settings.keys().map(String::as_str).collect();
+                let all = names.join(", ");
+                return Err(Error::Asked(format!("there is no setting {name}{hint} (they are {all})")));
+            };
+            *setting = value.clone();
+            let known = serde_json::from_value(Value::Object(settings.clone()));
+            params = known.map_err(|error| wrong(name, value, &error))?;
+        }
+        Ok(params)
+    }
+}
+
+impl Params {
+    /// The names of all settings.
+    pub fn names() -> Vec<String> {
+        by_name(&Params::default()).into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+fn by_name(params: &Params) -> Map<String, Value> {
+    match serde_json::to_value(params) {
+        Ok(Value::Object(settings)) => settings,
+        other => unreachable!("settings are numbers and words by name, not {other:?}"),
+    }
+}
+
+fn wrong(name: &str, value: &Value, error: &serde_json::Error) -> Error {
+    Error::Asked(format!("{name} cannot be {value}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(value: Value) -> Said {
+        let Value::Object(settings) = value else { panic!("{value}") };
+        Said::new(settings)
+    }
+
+    fn params(value: Value) -> Result<Params, String> {
+        said(value).params(Preset::Default, None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_was_not_said_is_as_it_was() {
+        assert_eq!(params(json!({})), Ok(Params::default()));
+        assert_eq!(params(json!({ "seed": null })), Ok(Params::default()));
+        assert_eq!(params(json!({ "algorithm": "sgd" })), Ok(Params::sgd()));
+        assert_eq!(said(json!({})).params(Preset::Paper, None).unwrap(), Params::paper());
+        let some = params(json!({ "ranks": [4, 3], "seed": 7, "patience": 2, "instructions": "portable" }));
+        let some = some.unwrap();
+        assert_eq!((some.ranks, some.seed, some.patience), (vec![4, 3], 7, Some(2)));
+    }
+
+    #[test]
+    fn settings_that_only_sgd_has_choose_it_and_are_refused_by_bayes() {
+        for (value, what) in [
+            (json!({ "rate": 0.01 }), "rate"),
+            (json!({ "nonnegative": true }), "nonnegative"),
+            (json!({ "core": "diagonal" }), "core diagonal"),
+            (json!({ "ranks": [1] }), "rank 1"),
+        ] {
+            assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
+            let mut more = value;
+            more["algorithm"] = "bayes".into();
+            assert_eq!(params(more).unwrap_err(), format!("{what} needs algorithm sgd"));
+        }
+        assert_eq!(params(json!({ "nonnegative": false })), Ok(Params::default()));
+    }
+
+    #[test]
+    fn a_setting_that_is_wrong_is_named() {
+        let error = params(json!({ "epoch": 3 })).unwrap_err();
+        assert!(error.starts_with("there is no setting epoch, did you mean \"epochs\"?"), "{error}");
+        for wrong in [json!({ "epochs": -1 }), json!({ "epochs": "many" }), json!({ "epochs": 1.5 })] {
+            let error = params(wrong).unwrap_err();
+            assert!(error.starts_with("epochs cannot be "), "{error}");
+        }
+        assert!(params(json!({ "decay": "much" })).unwrap_err().contains("expected a number"));
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let params = params(json!({ "decay": Said::number(odd), "rate": Said::number(odd) })).unwrap();
+            assert_eq!(params.decay.to_string(), odd.to_string());
+            assert_eq!(params.rate.map(|rate| rate.to_string()), Some(odd.to_string()));
+        }
+    }
+}
