@@ -13,6 +13,7 @@ mod graph;
 mod layout;
 mod mean;
 mod noise;
+mod packed;
 mod random;
 mod rows;
 mod sorted;
@@ -103,12 +104,8 @@ impl Sampler {
             };
             View::new(&entries, &plan, room)
         };
-        // One after the other where memory is scarce.
-        let views: Result<Vec<View>, Error> = match room {
-            None => (0..order).into_par_iter().map(view).collect(),
-            Some(_) => (0..order).map(view).collect(),
-        };
-        let views = views?;
+        // One after the other, each by all threads: the memory that it takes to sort is needed once.
+        let views: Vec<View> = (0..order).map(view).collect::<Result<_, Error>>()?;
         drop(entries);
         let lead = (0..order).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
@@ -381,20 +378,32 @@ impl Facts {
         let (order, len) = (rows.len(), entries.len());
         let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
         let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
+        let taken: Vec<Vec<bool>> =
+            rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
         let mut sample = Sample::new(order, len);
         let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
         entries.each(&mut |lists, values| {
-            for (mode, list) in lists.iter().enumerate() {
-                for (place, &row) in list.iter().enumerate() {
-                    counts[mode][row as usize] += 1;
-                    by_row[mode].offer(u64::from(row), lists, place);
+            let rows = || {
+                let modes = counts.par_iter_mut().zip(by_row.par_iter_mut()).zip(&taken).zip(lists);
+                modes.for_each(|(((counts, sample), taken), list)| {
+                    for (place, &row) in list.iter().enumerate() {
+                        counts[row as usize] += 1;
+                        if taken[row as usize] {
+                            sample.take(lists, place);
+                        }
+                    }
+                });
+            };
+            let of_values = || {
+                for (place, &value) in values.iter().enumerate() {
+                    (low, high) = (low.min(value), high.max(value));
+                    sum += f64::from(value);
+                    if sample.takes((first + place) as u64) {
+                        sample.take(lists, place);
+                    }
                 }
-            }
-            for (place, &value) in values.iter().enumerate() {
-                (low, high) = (low.min(value), high.max(value));
-                sum += f64::from(value);
-                sample.offer((first + place) as u64, lists, place);
-            }
+            };
+            rayon::join(rows, of_values);
             first += values.len();
             Ok(())
         })?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::packed::Packing;
 use super::random::mix;
 use super::view::Plan;
 use crate::Error;
@@ -16,7 +17,7 @@ const MOST: usize = 1 << 20;
 const TOGETHER: usize = 1 << 14;
 
 /// What is done with entries: their rows, mode by mode, their values, and in which order they come.
-type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Error> + 'a;
+pub(super) type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Error> + 'a;
 
 /// Gives all entries to `take`, some at a time, in the order of a plan.
 pub(super) fn each_sorted(
@@ -27,7 +28,10 @@ pub(super) fn each_sorted(
 ) -> Result<(), Error> {
     let modes = plan.order();
     let Some(room) = room else {
-        return entries.each(&mut |lists, values| take(lists, values, &order(lists, values.len(), &modes)));
+        return entries.each(&mut |lists, values| match Packing::of(lists, &modes) {
+            Some(packing) => packing.each(lists, values, plan.counts, take),
+            None => take(lists, values, &order(lists, values.len(), &modes)),
+        });
     };
     let mut parts = Parts::new(entries.len(), &modes, plan.sample, room)?;
     entries.each(&mut |lists, values| parts.put(lists, values))?;
@@ -140,9 +144,19 @@ impl Sample {
         Sample { lists: vec![Vec::new(); order], share: (entries / SAMPLE).max(1) as u64 }
     }
 
-    /// Takes an entry, if it is one of the sample by this number.
-    pub(super) fn offer(&mut self, number: u64, lists: &[&[u32]], place: usize) {
-        if mix(number).is_multiple_of(self.share) && self.lists[0].len() < MOST {
+    /// Whether what has this number is of the sample.
+    pub(super) fn takes(&self, number: u64) -> bool {
+        mix(number).is_multiple_of(self.share)
+    }
+
+    /// Whether each of the first so many numbers is.
+    pub(super) fn taken(&self, numbers: usize) -> Vec<bool> {
+        (0..numbers as u64).map(|number| self.takes(number)).collect()
+    }
+
+    /// Takes an entry, as long as there are not too many.
+    pub(super) fn take(&mut self, lists: &[&[u32]], place: usize) {
+        if self.lists[0].len() < MOST {
             self.lists.iter_mut().zip(lists).for_each(|(taken, list)| taken.push(list[place]));
         }
     }
