@@ -18,6 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "crates" / "python"
+# Compiled when it is installed; where there is no compiler for it, one block of a tutorial is left out.
+EXTRA = "libmf>=0.9.2"
 REQUIREMENTS = PACKAGE / "tests" / "requirements.txt"
 
 
@@ -48,6 +50,9 @@ def environment(target: Path) -> Path:
             "-r",
             REQUIREMENTS,
         )
+        extra = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", EXTRA]
+        if subprocess.run(extra, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            print(f"python: {EXTRA} cannot be installed, and is done without", flush=True)
         mark.write_text(wanted)
     return folder / "bin"
 
@@ -69,7 +74,7 @@ def main() -> int:
     tests = target / "python-tests-here"
     shutil.rmtree(tests, ignore_errors=True)
     shutil.copytree(PACKAGE / "tests", tests)
-    more = {"cwd": tests, "env": {**os.environ, "S3CMTF_COMMAND": str(command)}}
+    more = {"cwd": tests, "env": {**os.environ, "S3CMTF_COMMAND": str(command), "S3CMTF_ROOT": str(ROOT)}}
     installed = subprocess.run(
         [programs / "python", "-c", "import s3cmtf; print(s3cmtf.__path__[0])"],
         check=True,

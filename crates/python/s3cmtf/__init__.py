@@ -13,26 +13,32 @@ from typing import Any
 
 from ._coupled import Coupled
 from ._errors import Note, UnknownName, not_fitted_error
-from ._estimator import S3CMTF, load
+from ._estimator import S3CMTF, convert, load
+from ._evaluation import Evaluation
 from ._factorize import TuckerTensor, factorize
 from ._parts import CoupledFactor, Factors
 from ._progress import Epoch
 from ._s3cmtf import __version__, instructions
+from ._world import World, make_world
 
 __all__ = [
     "S3CMTF",
     "Coupled",
     "CoupledFactor",
     "Epoch",
+    "Evaluation",
     "Factors",
     "NotFittedError",
     "Note",
     "TuckerTensor",
     "UnknownName",
+    "World",
     "__version__",
+    "convert",
     "factorize",
     "instructions",
     "load",
+    "make_world",
 ]
 
 

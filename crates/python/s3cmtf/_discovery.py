@@ -17,12 +17,18 @@ from ._parts import Array
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of a mode: ``of`` is the table of entities and their clusters, ``described`` says what each has in common."""
+    """Clusters of a mode: ``of`` is the table of entities and their clusters, ``described`` says what each has in common.
+
+    ``labels`` has the cluster of each row, ``map`` where it lies on a flat map, and ``gap`` how many clusters were tried and
+    how well they fitted, where their number was not given.
+    """
 
     mode: str
     of: Any
     described: list[dict[str, Any]]
     labels: Array
+    map: Array
+    gap: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.described)
@@ -30,12 +36,18 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Concepts:
-    """Concepts: ``table`` has a row each, ``described`` all that is known of them, ``scores`` how much entities have of them."""
+    """Concepts: ``table`` has a row each, ``described`` all that is known of them, ``scores`` how much entities have of them.
+
+    ``core`` is the core of all concepts: what a combination adds to the value where each entity has 1 of its concept.
+    ``core_names`` says which these are, mode by mode; ``"mean"`` is the mean entity.
+    """
 
     table: Any
     described: list[dict[str, Any]]
     interactions: list[dict[str, Any]]
     scores: dict[str, Array]
+    core: Array
+    core_names: dict[str, list[str]]
 
 
 class Discovery:
@@ -68,10 +80,11 @@ class Discovery:
         entity: Any = None,
         items: str | None = None,
         *,
-        n: int = 10,
+        n: int | None = None,
         where: Mapping[str, Any] | None = None,
         at: Mapping[str, Any] | None = None,
         include_seen: bool = False,
+        caution: float | None = None,
     ) -> Any:
         """The best items for an entity that it has not been seen with, as a table with predictions and reasons.
 
@@ -79,10 +92,12 @@ class Discovery:
         ----------
         by, entity : for whom: a mode, and one of its entities, a list of them, or None for all.
         items : the mode of what is recommended; None is the other one, where there are two.
-        n : how many for each.
+        n : how many for each; 10 if it is None.
         where : only items that have these columns of coupled matrices: ``{"genre": "Comedy"}``.
         at : which entities stand for the other modes: ``{"date": "2017-05"}``; without it the latest time, and the average.
         include_seen : whether what was seen is recommended, too.
+        caution : rank by the prediction less so many standard deviations of what the model does not know of it, so that
+            what has few entries does not come first for one lucky value.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -97,9 +112,11 @@ class Discovery:
             if entity is None
             else [str(one) for one in (entity if isinstance(entity, (list, tuple, np.ndarray)) else [entity])]
         )
-        others = [(run.mode(str(mode)), str(name)) for mode, name in (at or {}).items()]
+        others = self._others(at)
         having = [(str(matrix), str(column)) for matrix, column in (where or {}).items()]
-        whom, what, values, reasons = _s3cmtf.recommend(run, by_mode, entities, item_mode, n, others, having, include_seen)
+        whom, what, values, reasons = _s3cmtf.recommend(
+            run, by_mode, entities, item_mode, n, others, having, include_seen, caution
+        )
         ranks = np.concatenate([np.arange(1, count + 1) for count in _runs(whom)]) if len(whom) else np.arange(0)
         return self._frame(
             {
@@ -111,6 +128,38 @@ class Discovery:
             }
         )
 
+    def profile(
+        self, by: str, entity: Any, items: str | None = None, *, at: Mapping[str, Any] | None = None, n: int | None = None
+    ) -> Any:
+        """What counts for an entity, of the concepts of ``items``: a table, what is strongest for it first.
+
+        ``adds`` is what 1 of a concept adds to its predictions, ``usual`` what it adds to those of the average entity.
+
+        >>> import s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=20).fit(films, modes=["user", "film"], value="stars")
+        >>> list(model.profile("user", 2, "film"))
+        ['concept', 'strength', 'adds', 'usual', 'about', 'opposite', 'strongest', 'weakest']
+        """
+        run = self._fitted()
+        by_mode, item_mode = run.mode(str(by)), self._items(by, items)
+        found = json.loads(_s3cmtf.profile(run, by_mode, str(entity), item_mode, self._others(at), n))
+        numbers = {"strength": "own_strength", "adds": "adds", "usual": "usual"}
+        return self._frame(
+            {
+                "concept": _texts(found, "name"),
+                **{heading: np.array([worth[name] for worth in found]) for heading, name in numbers.items()},
+                "about": _texts(found, "about"),
+                "opposite": _texts(found, "opposite"),
+                **{end: _joined(found, end) for end in ("strongest", "weakest")},
+            }
+        )
+
+    def _others(self, at: Mapping[str, Any] | None) -> list[tuple[int, str]]:
+        """What stands for the other modes."""
+        run = self._fitted()
+        return [(run.mode(str(mode)), str(name)) for mode, name in (at or {}).items()]
+
     def _items(self, by: str, items: str | None) -> int:
         run = self._fitted()
         if items is not None:
@@ -120,40 +169,46 @@ class Discovery:
             raise ValueError(f"items should be one of the modes {', '.join(others)}")
         return run.mode(others[0])
 
-    def similar(self, mode: str, entity: Any, *, n: int = 10) -> Any:
+    def similar(self, mode: str, entity: Any, *, n: int | None = None) -> Any:
         """The entities of a mode that are most like one of them, with the cosine of the angle between them."""
         run = self._fitted()
         found = json.loads(_s3cmtf.similar(run, run.mode(str(mode)), str(entity), n))
         return self._frame({str(mode): _texts(found, "name"), "likeness": np.array([one["score"] for one in found])})
 
-    def clusters(self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1) -> Clusters:
+    def clusters(
+        self, mode: str, k: int | str = "auto", *, most: int | None = None, n: int | None = None, seed: int | None = None
+    ) -> Clusters:
         """Entities of a mode that are alike; ``"auto"`` takes as many clusters as the gap statistic finds, up to ``most``."""
         run = self._fitted()
         place = run.mode(str(mode))
         if isinstance(k, str) and k != "auto":
             raise ValueError(f'k should be a number or "auto", but is {k!r}')
-        text, labels = _s3cmtf.clusters(run, place, None if isinstance(k, str) else k, most, n, seed)
+        text, labels, places = _s3cmtf.clusters(run, place, None if isinstance(k, str) else k, most, n, seed)
         numbers = labels.astype(np.int64) + 1
         of = self._frame({run.modes()[place]: self._column(place, np.arange(len(labels))), "cluster": numbers})
-        return Clusters(run.modes()[place], of, json.loads(text)["clusters"], numbers)
+        found = json.loads(text)
+        return Clusters(run.modes()[place], of, found["clusters"], numbers, places, found.get("gap"))
 
-    def concepts(self, mode: str | None = None, *, n: int = 10) -> Concepts:
+    def concepts(self, mode: str | None = None, *, n: int | None = None) -> Concepts:
         """What the model has found: what its concepts mean, of one mode or of all, and which of them go together."""
         run = self._fitted()
-        text, scores = _s3cmtf.concepts(run, n)
+        text, scores, core = _s3cmtf.concepts(run, n)
         found = json.loads(text)
         wanted = run.modes() if mode is None else [run.modes()[run.mode(str(mode))]]
         described = [concept for concept in found["concepts"] if concept["mode"] in wanted]
-        strongest = [", ".join(one["name"] for one in concept["strongest"]) for concept in described]
+        names = {name: [concept["name"] for concept in found["concepts"] if concept["mode"] == name] for name in run.modes()}
+        core_names = {
+            name: ["mean", *own] if len(own) < core.shape[place] else own for place, (name, own) in enumerate(names.items())
+        }
         table = {
             "concept": _texts(described, "name"),
             "mode": _texts(described, "mode"),
             "strength": np.array([concept["strength"] for concept in described]),
             "about": _texts(described, "about"),
-            "strongest": np.array(strongest, dtype=object),
+            "strongest": _joined(described, "strongest"),
         }
         by_mode = {name: array for name, array in zip(run.modes(), scores, strict=True) if name in wanted}
-        return Concepts(self._frame(table), described, found["interactions"], by_mode)
+        return Concepts(self._frame(table), described, found["interactions"], by_mode, core, core_names)
 
     def report(self, path: str | os.PathLike[str], *, title: str = "model") -> None:
         """Writes one page about the run: errors, concepts, clusters, recommendations. It opens offline."""
@@ -162,6 +217,10 @@ class Discovery:
 
 def _texts(rows: list[dict[str, Any]], name: str) -> Array:
     return np.array([row[name] for row in rows], dtype=object)
+
+
+def _joined(rows: list[dict[str, Any]], name: str) -> Array:
+    return np.array([", ".join(one["name"] for one in row[name]) for row in rows], dtype=object)
 
 
 def _runs(rows: Array) -> list[int]:

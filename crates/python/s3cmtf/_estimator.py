@@ -15,10 +15,12 @@ from . import _s3cmtf
 from ._coupled import Coupled
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error, tell
+from ._evaluation import Evaluated
 from ._frames import frame, named
 from ._later import Later
 from ._parameters import PARAMETER, Parameters, parameters
 from ._parts import Array, CoupledFactor, Factors
+from ._plot import Plot
 from ._progress import Epoch, Watcher
 from ._saved import Saved
 from ._tables import Given, given
@@ -29,7 +31,7 @@ FitInput = Any
 """A table: pandas, polars, pyarrow, a dict of arrays, an array, ``sparse.COO``, a path or pattern, or several paths."""
 
 
-class S3CMTF(Discovery, Later, Saved, Parameters):
+class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
     """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
 
     A parameter that is None has the library's default. Those marked *sgd* are for stochastic gradient descent and choose it.
@@ -277,28 +279,6 @@ class S3CMTF(Discovery, Later, Saved, Parameters):
             )
         return (values, stds) if return_std else values
 
-    def _errors(self, X: Any, y: Any) -> dict[str, Any]:
-        run = self._fitted()
-        table, heading = given(X, "X", y, self._headings(run))
-        self._check_width(table, len(run.modes()), heading)
-        errors: dict[str, Any] = json.loads(run.evaluate(table.table, heading or self.value, False))
-        return errors
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """R^2, the share of what varies in the values that is predicted: 1 is all of it, 0 no more than their mean."""
-        errors = self._errors(X, y)
-        missed: float = errors["rmse"] ** 2
-        if errors["variance"] == 0.0:
-            return 1.0 if missed == 0.0 else 0.0
-        return float(1.0 - missed / errors["variance"])
-
-    def rmse(self, X: Any = None, y: Any = None) -> float:
-        """The root mean squared error on entries; without any, that of training."""
-        if X is None:
-            self._fitted()
-            return float(self.record_["summary"]["train_rmse"])
-        return float(self._errors(X, y)["rmse"])
-
     @property
     def factors(self) -> Factors:
         """The factor of each mode: ``model.factors["movie"]`` has a row per movie."""
@@ -336,11 +316,17 @@ class S3CMTF(Discovery, Later, Saved, Parameters):
     def history(self) -> Any:
         """What each epoch came to, as a table."""
         self._fitted()
-        epochs = [Epoch(**epoch) for epoch in self.record_["history"]]
+        epochs = [Epoch.of(epoch) for epoch in self.record_["history"]]
         columns = {name: [getattr(epoch, name) for epoch in epochs] for name in Epoch.__dataclass_fields__}
         return frame({name: _numbers(values) for name, values in columns.items()}, self.__dict__.get("_library", ""))
 
     history_ = history
+
+    @property
+    def plot(self) -> Plot:
+        """Pictures of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
+        self._fitted()
+        return Plot(self)
 
 
 def load(folder: str | os.PathLike[str]) -> S3CMTF:
@@ -359,3 +345,27 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
 
 def _numbers(values: list[Any]) -> Array:
     return np.array([np.nan if value is None else value for value in values])
+
+
+def convert(
+    X: FitInput,
+    path: str | os.PathLike[str],
+    y: Any = None,
+    *,
+    modes: Sequence[str] | None = None,
+    value: str | None = None,
+    couple: Sequence[Coupled] | None = None,
+    duplicates: str | None = None,
+) -> None:
+    """Checks data once and writes them, with all that is coupled, as one file that ``fit`` and the command read fast.
+
+    >>> import os, tempfile, s3cmtf
+    >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "films.s3cmtf")
+    ...     s3cmtf.convert(films, path, modes=["user", "film"], value="stars")
+    ...     s3cmtf.S3CMTF(rank=2, epochs=3).fit(path).modes_
+    ['user', 'film']
+    """
+    problem, _, _ = S3CMTF(duplicates=duplicates)._read(X, y, modes, value, couple)
+    problem.save(os.fspath(path))

@@ -26,6 +26,11 @@ class Epoch:
     evaluation_seconds: float = 0.0
     rate: float | None = None
 
+    @classmethod
+    def of(cls, said: dict[str, Any]) -> Epoch:
+        """What the library says; an RMSE that is no number, which JSON has no word for, is NaN."""
+        return cls(**{**said, "train_rmse": float("nan") if said["train_rmse"] is None else said["train_rmse"]})
+
 
 class Watcher:
     """Tells callbacks and a bar of each epoch, and whether one of them wants the run to stop."""
@@ -36,7 +41,7 @@ class Watcher:
         self._show = _bar(epochs) if verbose else None
 
     def __call__(self, text: str) -> bool:
-        epoch = Epoch(**json.loads(text))
+        epoch = Epoch.of(json.loads(text))
         if self._show is not None:
             self._show.update(epoch)
         # All of them are told, also when one has had enough.

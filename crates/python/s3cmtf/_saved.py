@@ -43,6 +43,18 @@ class Saved:
         """
         self._fitted().save(os.fspath(folder), data)
 
+    def export(self, folder: str | os.PathLike[str], to: str = "parquet") -> list[str]:
+        """Writes core and factors with their names for other programs: ``to`` parquet, csv, npz or safetensors.
+
+        >>> import os, tempfile, s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [os.path.basename(file) for file in model.export(os.path.join(folder, "tables"), "csv")]
+        ['factor.user.csv', 'factor.film.csv', 'core.csv']
+        """
+        return [os.fspath(file) for file in self._fitted().export(os.fspath(folder), to)]
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         run = state.pop("_run", None)

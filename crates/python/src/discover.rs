@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
-use s3cmtf::discovery::{self, K, Reasons, Recommender};
+use s3cmtf::discovery::{self, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP};
 use s3cmtf::prepare::find_entity;
 use s3cmtf::report::{Options, Report, render};
 use s3cmtf::{Error, files};
@@ -27,16 +27,18 @@ pub(crate) fn recommend<'py>(
     by: usize,
     entities: Option<Vec<String>>,
     items: usize,
-    n: usize,
+    n: Option<usize>,
     at: Vec<(usize, String)>,
     having: Vec<(String, String)>,
     include_seen: bool,
+    caution: Option<f32>,
 ) -> PyResult<Recommended<'py>> {
     let (whom, what, values, reasons) = detached(py, || {
         let recommender = recommender(run, (by, items), &at, &having, include_seen)?;
+        let recommender = recommender.cautious(caution.unwrap_or(0.0))?;
         let rows = rows(run, by, entities.as_deref())?;
         let reasons = Reasons::new(&recommender, 1)?;
-        let best = recommender.best(&rows, n);
+        let best = recommender.best(&rows, n.unwrap_or(TOP));
         let why = reasons.of(&rows, &best);
         let words =
             why.iter().flatten().map(|why| why.as_ref().map_or(String::new(), |why| reasons.words(why)));
@@ -87,50 +89,82 @@ fn rows(run: &Run, mode: usize, entities: Option<&[String]>) -> Result<Vec<u32>,
 
 /// What is most like an entity, as JSON.
 #[pyfunction]
-pub(crate) fn similar(py: Python<'_>, run: &Run, mode: usize, entity: &str, n: usize) -> PyResult<String> {
+pub(crate) fn similar(
+    py: Python<'_>,
+    run: &Run,
+    mode: usize,
+    entity: &str,
+    n: Option<usize>,
+) -> PyResult<String> {
     let model = &run.run.model;
     let found = detached(py, || {
         let id = find_entity(&model.modes()[mode], entity)?;
-        discovery::similar(model, mode, id, n)
+        discovery::similar(model, mode, id, n.unwrap_or(TOP))
     })?;
     json(&found)
 }
 
-/// The clusters of a mode as JSON, and the cluster of each of its rows, counted from 0. Without `k` the gap statistic picks,
-/// up to `most`.
+/// What the concepts of mode `items` are worth to an entity of mode `by`, as JSON, with `n` names of each.
+#[pyfunction]
+pub(crate) fn profile(
+    py: Python<'_>,
+    run: &Run,
+    by: usize,
+    entity: String,
+    items: usize,
+    at: Vec<(usize, String)>,
+    n: Option<usize>,
+) -> PyResult<String> {
+    let found = detached(py, || {
+        let recommender = recommender(run, (by, items), &at, &[], true)?;
+        let rows = rows(run, by, Some(&[entity]))?;
+        Ok(Reasons::new(&recommender, n.unwrap_or(TOP))?.profile(rows[0]))
+    })?;
+    json(&found)
+}
+
+/// Clusters as JSON, the cluster of each row counted from 0, and where each row lies on a flat map.
+type Clustered<'py> = (String, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f32>>);
+
+/// The clusters of a mode. Without `k` the gap statistic picks, up to `most`.
 #[pyfunction]
 pub(crate) fn clusters<'py>(
     py: Python<'py>,
     run: &Run,
     mode: usize,
     k: Option<usize>,
-    most: usize,
-    n: usize,
-    seed: u64,
-) -> PyResult<(String, Bound<'py, PyArray1<u32>>)> {
+    most: Option<usize>,
+    n: Option<usize>,
+    seed: Option<u64>,
+) -> PyResult<Clustered<'py>> {
     let (model, data) = (&run.run.model, run.data.as_ref());
     let rows = model.modes()[mode].rows();
-    let k = k.map_or(K::Auto(most.min(rows)), K::Given);
-    let found = detached(py, || discovery::clusters(model, data, mode, k, n, seed))?;
-    Ok((json(&found)?, found.of_row.into_pyarray(py)))
+    let k = k.map_or(K::Auto(most.unwrap_or(MOST_CLUSTERS).min(rows)), K::Given);
+    let (n, seed) = (n.unwrap_or(TOP), seed.unwrap_or(SEED));
+    let (found, map) = detached(py, || {
+        Ok((discovery::clusters(model, data, mode, k, n, seed)?, Space::of(model, mode).map()))
+    })?;
+    let map = map.concat().into_pyarray(py).reshape([rows, 2])?;
+    Ok((json(&found)?, found.of_row.into_pyarray(py), map))
 }
 
-/// What concepts mean, as JSON, and for each mode how much of each concept each of its rows has.
+/// What concepts mean, as JSON, for each mode how much of each concept each of its rows has, and the core of concepts, in
+/// which the mean entity comes first in modes that have one.
+type Described<'py> = (String, Vec<Bound<'py, PyArray2<f32>>>, Bound<'py, PyArrayDyn<f32>>);
+
+/// All concepts, with `n` of everything.
 #[pyfunction]
-pub(crate) fn concepts<'py>(
-    py: Python<'py>,
-    run: &Run,
-    n: usize,
-) -> PyResult<(String, Vec<Bound<'py, PyArray2<f32>>>)> {
+pub(crate) fn concepts<'py>(py: Python<'py>, run: &Run, n: Option<usize>) -> PyResult<Described<'py>> {
     let model = &run.run.model;
-    let found = detached(py, || Ok(discovery::concepts(model, n)))?;
+    let found = detached(py, || Ok(discovery::concepts(model, n.unwrap_or(TOP))))?;
     let text = json(&found)?;
     let of_mode = |(scores, factor): (Vec<f32>, &s3cmtf::Factor)| {
         let columns = scores.len() / factor.rows().max(1);
         scores.into_pyarray(py).reshape([factor.rows(), columns])
     };
     let scores = found.scores.into_iter().zip(model.factors()).map(of_mode).collect::<PyResult<Vec<_>>>()?;
-    Ok((text, scores))
+    let core = found.core.into_pyarray(py).reshape(found.core_sizes)?;
+    Ok((text, scores, core))
 }
 
 /// Writes a page about the run.

@@ -21,6 +21,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             PyFileNotFoundError::new_err(words)
         }
+        Error::File { path, .. } if !path.exists() => PyFileNotFoundError::new_err(words),
         Error::Io { .. } => PyOSError::new_err(words),
         Error::Unknown(_) => unknown_name(words),
         _ => PyValueError::new_err(words),

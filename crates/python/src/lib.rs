@@ -4,6 +4,7 @@
 mod convert;
 mod discover;
 mod error;
+mod evaluate;
 mod later;
 mod problem;
 mod run;
@@ -11,6 +12,7 @@ mod table;
 mod train;
 mod tune;
 mod watch;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -23,7 +25,9 @@ mod _s3cmtf {
     use crate::convert::{json, said};
 
     #[pymodule_export]
-    use crate::discover::{clusters, concepts, recommend, similar, write_report};
+    use crate::discover::{clusters, concepts, profile, recommend, similar, write_report};
+    #[pymodule_export]
+    use crate::evaluate::evaluate;
     #[pymodule_export]
     use crate::later::take_in;
     #[pymodule_export]
@@ -36,6 +40,8 @@ mod _s3cmtf {
     use crate::train::train;
     #[pymodule_export]
     use crate::tune::tune;
+    #[pymodule_export]
+    use crate::world::world;
 
     /// The names of all settings.
     #[pyfunction]

@@ -1,12 +1,14 @@
 //! What is to be factorized.
 
+use std::path::PathBuf;
+
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::input::{Input, Note};
 use s3cmtf::prepare::ModeSpec;
 use s3cmtf::table::Selector;
-use s3cmtf::{Coupled, Duplicates, Entries, Kind};
+use s3cmtf::{Coupled, Duplicates, Entries, Kind, files};
 
 use crate::error::{detached, exception};
 use crate::table::{Couple, Table, couples};
@@ -70,6 +72,14 @@ impl Problem {
         let problem = detached(py, || builder.build())?;
         let notes = problem.notes().to_vec();
         Ok((Problem(problem), notes))
+    }
+
+    /// Writes the whole problem as one file, which is read as it is.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            files::check_file(&path)?;
+            files::save_problem(&self.0, &path)
+        })
     }
 
     /// The number of entries.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::files::{self, KeptData};
-use s3cmtf::input::{known_cells, known_entries};
+use s3cmtf::input::known_cells;
 use s3cmtf::prepare::find_mode;
 use s3cmtf::{Core, Mode};
 
@@ -120,16 +121,10 @@ impl Run {
         Ok((values.into_pyarray(py), stds.map(|stds| stds.into_pyarray(py)), unknown))
     }
 
-    /// How far predictions lie from the entries of a table, as JSON.
-    fn evaluate(&self, py: Python<'_>, entries: &Table, value: Option<&str>, clip: bool) -> PyResult<String> {
-        let (given, model) = (entries.0.clone(), &self.run.model);
-        let (errors, variance) = detached(py, || {
-            let entries = known_entries(&given, model.modes(), value.or(model.value()))?;
-            Ok((model.evaluate(&entries, clip)?, entries.variance()))
-        })?;
-        json(
-            &serde_json::json!({ "rmse": errors.rmse, "mae": errors.mae, "entries": errors.entries, "variance": variance }),
-        )
+    /// Writes core and factors with their names as files of a folder, and says which.
+    fn export(&self, py: Python<'_>, folder: PathBuf, format: &str) -> PyResult<Vec<PathBuf>> {
+        let format = format.parse().map_err(PyValueError::new_err)?;
+        detached(py, || files::export_model(&self.run.model, format, &folder))
     }
 
     /// Saves the run as a folder, with its data if they are known.

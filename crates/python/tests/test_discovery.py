@@ -96,7 +96,7 @@ def test_a_report_tells_of_this_run(world, fitted, tmp_path):
     fitted.report(tmp_path / "report.html", title="My films")
     page = (tmp_path / "report.html").read_text()
     assert "My films" in page and "film/genre" in page and "http://" not in page.replace("http://www.w3.org", "")
-    with pytest.raises(ValueError, match="create this folder first"):
+    with pytest.raises(FileNotFoundError, match="create this folder first"):
         fitted.report(tmp_path / "nowhere" / "report.html")
 
 

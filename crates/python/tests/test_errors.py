@@ -23,10 +23,10 @@ def fit(data=None, params=None, **words):
     [
         (lambda folder: fit(folder / "no.csv"), FileNotFoundError, "no.csv: No such file"),
         (lambda folder: fit(folder), ValueError, "is a folder"),
-        (lambda folder: fit(str(folder / "*.csv")), ValueError, "matches no file"),
-        (lambda folder: s3cmtf.load(folder / "model"), FileNotFoundError, "No such file"),
+        (lambda folder: fit(str(folder / "*.csv")), FileNotFoundError, "matches no file"),
+        (lambda folder: s3cmtf.load(folder / "model"), FileNotFoundError, "there is no such folder"),
         (lambda folder: s3cmtf.load(folder), ValueError, "is not a model folder"),
-        (lambda folder: fit().save(folder / "a" / "b"), ValueError, "create this folder first"),
+        (lambda folder: fit().save(folder / "a" / "b"), FileNotFoundError, "create this folder first"),
         (lambda folder: fit(value="star"), KeyError, 'has no column "star", did you mean "stars"?'),
         (lambda folder: fit(modes=["user", "flim"]), KeyError, 'did you mean "film"?'),
         (lambda folder: fit(modes=["user", "film:mnth"]), ValueError, "mnth"),

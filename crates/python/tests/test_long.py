@@ -118,3 +118,16 @@ def test_a_bar_is_shown_when_asked_for(world, capsys):
     assert "3/3" in shown and "RMSE train" in shown
     s3cmtf.S3CMTF(rank=3, epochs=3).fit(world.train, **world.words)
     assert capsys.readouterr().err == ""
+
+
+def test_an_epoch_without_a_number_is_shown_and_does_not_hide_what_went_wrong(capsys):
+    from s3cmtf._progress import Watcher
+
+    seen = []
+    for has_tqdm in (True, False):
+        watcher = Watcher(3, True, [seen.append])
+        if not has_tqdm:
+            watcher._show = __import__("s3cmtf._progress", fromlist=["_Lines"])._Lines(3)
+        assert not watcher('{"epoch": 1, "seconds": 1.0, "entries_per_second": 2.0, "train_rmse": null}')
+        watcher.close()
+    assert all(np.isnan(epoch.train_rmse) for epoch in seen) and "RMSE train nan" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP};
+
 use super::{ProgressArgs, decimal, whole};
 
 /// What `clusters` was given.
@@ -17,13 +19,13 @@ pub(crate) struct ClustersArgs {
     #[arg(long, value_name = "K", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) k: Count,
     /// The most clusters that auto finds
-    #[arg(long, value_name = "K", default_value_t = 20, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", default_value_t = MOST_CLUSTERS, value_parser = some, allow_negative_numbers = true)]
     pub(crate) most: usize,
     /// How many entities and columns are shown of each
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// The seed of where clusters start
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = SEED, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// Write the cluster of every entity to this file: csv, or Parquet by its ending
     #[arg(long, value_name = "FILE")]
@@ -42,7 +44,7 @@ pub(crate) struct ConceptsArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
     /// How many entities, columns and interactions are shown
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -64,7 +66,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     /// How many are recommended
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Only those that have this column of a coupled matrix, such as category=Sushi; all of them if given more than once
     #[arg(long = "where", value_name = "MATRIX=COLUMN")]
@@ -95,7 +97,7 @@ pub(crate) struct SimilarArgs {
     #[arg(value_name = "MODE=NAME")]
     pub(crate) entity: String,
     /// How many are listed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long, help_heading = "Output")]

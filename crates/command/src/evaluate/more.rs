@@ -12,9 +12,6 @@ use crate::progress::waiting;
 use crate::show::{self, Cell};
 use crate::{entity, saved};
 
-/// Of more than this many, a random choice is measured.
-const MOST: usize = 10_000;
-const SEED: u64 = 1;
 /// Segments on the terminal: the last ones of a mode of many times.
 const SHOWN: usize = 24;
 
@@ -41,14 +38,12 @@ pub(super) fn measure(
         || args.rank_by.is_some()
         || args.items.is_some();
     let data = data(args, folder, model, asked)?;
+    let usual = RankingParams::of(Some(by), Some(items));
     let params = RankingParams {
-        by,
-        items,
-        k: args.k.unwrap_or(10),
+        k: args.k.unwrap_or(usual.k),
         relevant: args.relevant,
-        most: MOST,
-        seed: SEED,
-        caution: args.caution.unwrap_or(0.0),
+        caution: args.caution.unwrap_or(usual.caution),
+        ..usual
     };
     let ranking = (asked || data.is_some()).then(|| {
         waiting("measuring recommendations", args.progress.quiet, || {
@@ -74,12 +69,8 @@ fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
     let find = |name: &Option<String>, flag: &str| {
         name.as_ref().map(|name| entity::mode(model, name, flag)).transpose()
     };
-    let (by, items) = match (find(&args.rank_by, "--rank-by")?, find(&args.items, "--items")?) {
-        (Some(by), Some(items)) => (by, items),
-        (Some(by), None) => (by, usize::from(by == 0)),
-        (None, Some(items)) => (usize::from(items == 0), items),
-        (None, None) => (0, 1),
-    };
+    let RankingParams { by, items, .. } =
+        RankingParams::of(find(&args.rank_by, "--rank-by")?, find(&args.items, "--items")?);
     if by == items {
         return Err(usage("--rank-by and --items should be two modes"));
     }

@@ -38,6 +38,13 @@ pub use space::Space;
 
 use serde::Serialize;
 
+/// How many of everything there are where nobody says: recommendations, what is alike, entities of a cluster or a concept.
+pub const TOP: usize = 10;
+/// The most clusters that are looked for where nobody says; see [`K::Auto`].
+pub const MOST_CLUSTERS: usize = 20;
+/// The seed of clusters, and of whom recommendations are measured for, where nobody says.
+pub const SEED: u64 = 1;
+
 /// Something by name, and how much of it there is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scored {

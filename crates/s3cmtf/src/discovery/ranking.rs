@@ -5,11 +5,13 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use super::known;
 use super::recommend::Recommender;
+use super::{SEED, TOP, known};
 use crate::problem::UNKNOWN;
 use crate::{Entries, Error, Model, Problem};
 
+/// Of more than this many a random choice is measured where nobody says.
+const MOST: usize = 10_000;
 /// Rows that are dealt with before their lists are let go.
 const TOGETHER: usize = 8192;
 
@@ -31,6 +33,15 @@ pub struct RankingParams {
     pub seed: u64,
     /// See [`Recommender::cautious`].
     pub caution: f32,
+}
+
+impl RankingParams {
+    /// What is usual for these modes: the first and the second if none is said, and for one that is said the first other.
+    pub fn of(by: Option<usize>, items: Option<usize>) -> Self {
+        let by = by.unwrap_or(usize::from(items == Some(0)));
+        let items = items.unwrap_or(usize::from(by == 0));
+        RankingParams { by, items, k: TOP, relevant: None, most: MOST, seed: SEED, caution: 0.0 }
+    }
 }
 
 /// How good recommendations are.

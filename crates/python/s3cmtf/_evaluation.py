@@ -1,0 +1,118 @@
+"""How good a model is on entries that it may not have seen."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _s3cmtf
+from ._errors import Note
+from ._frames import frame
+from ._tables import Given, given
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a model is on some entries.
+
+    ``unknown`` is how many of them name an entity that training does not have, ``within_std`` the share that lies within a
+    standard deviation of its prediction. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
+    those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.
+    """
+
+    rmse: float
+    mae: float
+    entries: int
+    unknown: int
+    within_std: float | None = None
+    ranking: dict[str, Any] | None = None
+    segments: Any = None
+
+
+class Evaluated:
+    """The part of the estimator that compares predictions with values."""
+
+    value: str | None
+    record_: dict[str, Any]
+
+    if TYPE_CHECKING:
+
+        def _fitted(self) -> _s3cmtf.Run: ...
+
+        def _headings(self, run: _s3cmtf.Run) -> list[str]: ...
+
+        def _check_width(self, table: Given, order: int, heading: str | None = None) -> None: ...
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        clip: bool = False,
+        rank_by: str | None = None,
+        items: str | None = None,
+        k: int | None = None,
+        relevant: float | None = None,
+        caution: float | None = None,
+    ) -> Evaluation:
+        """Measures predictions and recommendations by entries: a table with a column of values, or ``X`` and ``y``.
+
+        Parameters
+        ----------
+        clip : whether predictions are kept within the range of the values of training.
+        rank_by, items : to whom is recommended, and what: modes; the first and the second if they are None.
+        k : how many are recommended.
+        relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
+        caution : as in ``recommend``.
+
+        >>> import s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=20).fit(films, modes=["user", "film"], value="stars")
+        >>> found = model.evaluate({"user": [2], "film": ["A"], "stars": [4.0]})
+        >>> found.entries, found.ranking["recall"]
+        (1, 1.0)
+        """
+        run = self._fitted()
+        places = [None if name is None else run.mode(str(name)) for name in (rank_by, items)]
+        found = self._measure(X, y, clip, (places[0], places[1], k, relevant, caution))
+        if found["note"] is not None:
+            warnings.warn(found["note"], Note, stacklevel=2)
+        segments = [
+            {"mode": one["mode"], "by": one["by"], "segment": segment.pop("name"), **segment}
+            for one in found["segments"]
+            for segment in one["segments"]
+        ]
+        names = ("mode", "by", "segment", "entries", "rmse", "mae")
+        columns = {name: np.array([segment[name] for segment in segments], dtype=_type(name)) for name in names}
+        table = frame(columns, self.__dict__.get("_library", ""))
+        return Evaluation(**found["errors"], ranking=found["ranking"], segments=table)
+
+    def _measure(self, X: Any, y: Any, clip: bool, more: Any) -> dict[str, Any]:
+        run = self._fitted()
+        table, heading = given(X, "X", y, self._headings(run))
+        self._check_width(table, len(run.modes()), heading)
+        found: dict[str, Any] = json.loads(_s3cmtf.evaluate(run, table.table, heading or self.value, clip, more))
+        return found
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """R^2, the share of what varies in the values that is predicted: 1 is all of it, 0 no more than their mean."""
+        found = self._measure(X, y, False, None)
+        missed: float = found["errors"]["rmse"] ** 2
+        if found["variance"] == 0.0:
+            return 1.0 if missed == 0.0 else 0.0
+        return float(1.0 - missed / found["variance"])
+
+    def rmse(self, X: Any = None, y: Any = None) -> float:
+        """The root mean squared error on entries; without any, that of training."""
+        if X is None:
+            self._fitted()
+            return float(self.record_["summary"]["train_rmse"])
+        return float(self._measure(X, y, False, None)["errors"]["rmse"])
+
+
+def _type(name: str) -> Any:
+    return {"entries": np.int64, "rmse": np.float64, "mae": np.float64}.get(name, object)

@@ -1,0 +1,74 @@
+"""A made-up world whose truth is known, to try things out on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _s3cmtf
+from ._frames import frame
+from ._parts import Array
+
+
+@dataclass(frozen=True)
+class World:
+    """Users rate businesses over months. Tables have the headings user, business, month and stars.
+
+    ``ratings`` are for training and ``test`` for a test; ``friends`` are pairs of users, ``categories`` and ``cities`` those
+    of businesses. No prediction of new ratings has a smaller RMSE than ``noise``. ``truth`` and ``test_truth`` are the
+    ratings without it, ``themes`` the planted group of each business, by name, and ``groups`` those of users.
+    """
+
+    ratings: Any
+    test: Any
+    friends: Any
+    categories: Any
+    cities: Any
+    noise: float
+    truth: Array
+    test_truth: Array
+    themes: dict[str, str]
+    groups: dict[str, int]
+
+
+def make_world(
+    *,
+    users: int | None = None,
+    businesses: int | None = None,
+    months: int | None = None,
+    ratings: int | None = None,
+    noise: float | None = None,
+    seed: int | None = None,
+) -> World:
+    """Makes the world of ``s3cmtf demo``, or a smaller or larger one; the same for the same numbers.
+
+    >>> import s3cmtf
+    >>> world = s3cmtf.make_world(users=100, businesses=40, ratings=2000)
+    >>> list(world.ratings), len(world.ratings["stars"]), world.noise
+    (['user', 'business', 'month', 'stars'], 1600, 0.5)
+    """
+    cells, names, groups, truth, scatter = _s3cmtf.world(users, businesses, months, ratings, noise, seed)
+    user, business, month, category, city, theme = (np.array(some, dtype=object) for some in names)
+
+    def table(number: int, columns: dict[str, Array], values: str | None = None) -> Any:
+        ids, numbers = cells[number]
+        named: dict[str, Any] = {
+            heading: labels[place] for (heading, labels), place in zip(columns.items(), ids, strict=True)
+        }
+        return frame(named if values is None else {**named, values: numbers.astype(np.float64)})
+
+    rated = {"user": user, "business": business, "month": month}
+    return World(
+        ratings=table(0, rated, "stars"),
+        test=table(1, rated, "stars"),
+        friends=table(2, {"user": user, "friend": user}),
+        categories=table(3, {"business": business, "category": category}),
+        cities=table(4, {"business": business, "city": city}),
+        noise=scatter,
+        truth=truth[0],
+        test_truth=truth[1],
+        themes=dict(zip(business.tolist(), theme[groups[1]].tolist(), strict=True)),
+        groups=dict(zip(user.tolist(), groups[0].tolist(), strict=True)),
+    )

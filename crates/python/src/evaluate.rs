@@ -1,0 +1,60 @@
+//! How good a model is on entries that are known.
+
+use pyo3::prelude::*;
+use s3cmtf::Error;
+use s3cmtf::discovery::{self, RankingParams};
+use s3cmtf::input::known_entries;
+use serde_json::json;
+
+use crate::convert;
+use crate::error::detached;
+use crate::run::Run;
+use crate::table::Table;
+
+/// What recommendations are measured by: to whom, what, how many, from which value on, and with how much caution.
+type Asked = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>);
+
+/// How far predictions lie from the entries of a table, as JSON. With `more` also how good recommendations are, and errors by
+/// segment; what cannot be measured and was not asked for is a note.
+#[pyfunction]
+pub(crate) fn evaluate(
+    py: Python<'_>,
+    run: &Run,
+    entries: &Table,
+    value: Option<&str>,
+    clip: bool,
+    more: Option<Asked>,
+) -> PyResult<String> {
+    let (given, model, data) = (entries.0.clone(), &run.run.model, run.data.as_ref());
+    let measured = detached(py, || {
+        let entries = known_entries(&given, model.modes(), value.or(model.value()))?;
+        let errors = model.evaluate(&entries, clip)?;
+        let (mut ranking, mut segments, mut note) = (None, None, None);
+        if let Some(more) = more {
+            let params = params(more);
+            let asked = more != Asked::default();
+            match discovery::ranking(model, data, &entries, params) {
+                // Nobody has asked: a test of what training has seen is one of errors.
+                Err(Error::Problem(why)) if !asked => note = Some(why),
+                Ok(_) if !asked && data.is_none() => {
+                    note = Some("the data of training are not with the model, so that recommendations are not measured".into());
+                }
+                measured => ranking = Some(measured?),
+            }
+            segments = Some(discovery::segments(model, data, &entries, &[params.by, params.items], clip)?);
+        }
+        Ok(json!({
+            "errors": errors,
+            "variance": entries.variance(),
+            "ranking": ranking,
+            "segments": segments,
+            "note": note,
+        }))
+    })?;
+    convert::json(&measured)
+}
+
+fn params((by, items, k, relevant, caution): Asked) -> RankingParams {
+    let usual = RankingParams::of(by, items);
+    RankingParams { k: k.unwrap_or(usual.k), relevant, caution: caution.unwrap_or(usual.caution), ..usual }
+}
