@@ -146,24 +146,28 @@ fn spread(number: u64) -> u64 {
 /// The numbers that more than one place has, ascending; places may have none.
 fn repeated(len: usize, number: impl Fn(usize) -> Option<u64> + Sync) -> Vec<u64> {
     let list_of = |number: u64| (number >> 16) as usize % LISTS;
-    // Each thread deals its numbers out into lists, one behind the other, so that no two write to the same memory.
-    let deal = |turn: usize| {
-        let places = turn * DEALT..len.min((turn + 1) * DEALT);
-        let numbers: Vec<u64> = places.filter_map(&number).collect();
+    // Each thread deals its numbers out into lists, one behind the other, so that no two write to the same memory. All of it
+    // is one piece, which goes back to the system when it is let go; many smaller ones would not.
+    let deal = |numbers: &mut Vec<u64>, (turn, dealt): (usize, &mut [u64])| {
+        let places = turn * DEALT..turn * DEALT + dealt.len();
+        numbers.clear();
+        numbers.extend(places.filter_map(&number));
         let mut starts = [0u32; LISTS + 1];
         numbers.iter().for_each(|&number| starts[list_of(number) + 1] += 1);
         (0..LISTS).for_each(|list| starts[list + 1] += starts[list]);
-        let (mut dealt, mut next) = (vec![0; numbers.len()], starts);
-        for number in numbers {
+        let mut next = starts;
+        for &number in numbers.iter() {
             let place = &mut next[list_of(number)];
             dealt[*place as usize] = number;
             *place += 1;
         }
-        (dealt, starts)
+        starts
     };
-    let dealt: Vec<_> = (0..len.div_ceil(DEALT)).into_par_iter().map(deal).collect();
+    let mut dealt = vec![0u64; len];
+    let starts: Vec<_> = dealt.par_chunks_mut(DEALT).enumerate().map_init(Vec::new, deal).collect();
     let list = |list: usize| {
-        dealt.iter().map(move |(dealt, starts)| &dealt[starts[list] as usize..starts[list + 1] as usize])
+        let own = dealt.chunks(DEALT).zip(&starts);
+        own.map(move |(dealt, starts)| &dealt[starts[list] as usize..starts[list + 1] as usize])
     };
     let twice = |slots: &mut Vec<u64>, number: usize| again(slots, list(number));
     let mut twice: Vec<u64> = (0..LISTS).into_par_iter().map_init(Vec::new, twice).flatten_iter().collect();

@@ -12,7 +12,7 @@ use crate::Error;
 /// Entries of a bucket, as far as rows allow.
 const BUCKET: usize = 1 << 14;
 /// Entries that are packed at a time: a share of all, and some in any case.
-const PASSES: usize = 2;
+const PASSES: usize = 4;
 const FEWEST: usize = 1 << 18;
 
 /// Rows of an entry, the first mode's in the highest bits, and its value.
