@@ -230,7 +230,7 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
         ]
         return _of_columns(name, columns, y, "pandas")
     if isinstance(data, dict):
-        if data and all(np.ndim(values) == 0 for values in data.values()):
+        if data and all(isinstance(values, str) or not hasattr(values, "__len__") for values in data.values()):
             # One cell, as people write it.
             data = {key: [value] for key, value in data.items()}
         return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "dict")
