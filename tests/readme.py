@@ -63,7 +63,7 @@ def main() -> None:
     text = README.read_text()
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        maker = re.search(r"```python\n(.*?)```", text, re.S)
+        maker = re.search(r"## The data of the examples\n.*?```python\n(.*?)```", text, re.S)
         subprocess.run([sys.executable, "-c", maker[1]], cwd=folder, check=True)
         blocks = [(block, transcript(block, binary, folder)) for block in re.findall(r"```console\n(.*?)```", text, re.S)]
         demo = re.search(r"```text\n(RMSE on .*?)```", text, re.S)[1]

@@ -107,11 +107,7 @@ class Discovery:
         """
         run = self._fitted()
         by_mode, item_mode = run.mode(str(by)), self._items(by, items)
-        entities = (
-            None
-            if entity is None
-            else [str(one) for one in (entity if isinstance(entity, (list, tuple, np.ndarray)) else [entity])]
-        )
+        entities = None if entity is None else [str(one) for one in (entity if np.ndim(entity) > 0 else [entity])]
         others = self._others(at)
         having = [(str(matrix), str(column)) for matrix, column in (where or {}).items()]
         whom, what, values, reasons = _s3cmtf.recommend(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _s3cmtf
-from ._coupled import Coupled
+from ._coupled import Coupled, natives
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error, tell
 from ._evaluation import Evaluated
@@ -23,7 +23,7 @@ from ._parts import Array, CoupledFactor, Factors
 from ._plot import Plot
 from ._progress import Epoch, Watcher
 from ._saved import Saved
-from ._tables import Given, given
+from ._tables import Given, given, surprises
 
 logger = logging.getLogger("s3cmtf")
 
@@ -188,18 +188,22 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes
+        if isinstance(said, str):
+            said = [mode.strip() for mode in said.split(",")]
         chosen: list[str | int] | None = None if said is None else [str(mode) for mode in said]
         if chosen is None and heading is not None and table.order is not None:
             chosen = list(range(table.order - 1))
         value = heading or value or self.value
-        couple = couple if couple is not None else self.couple or []
-        natives = [matrix.native() for matrix in couple]
-        problem, notes = _s3cmtf.Problem.read(table.table, chosen, value, natives, self.duplicates)
-        tell(notes)
+        matrices = natives(couple if couple is not None else self.couple)
+        problem, notes = _s3cmtf.Problem.read(table.table, chosen, value, matrices, self.duplicates)
+        tell([*notes, *surprises(problem, table.kinds, said, value)])
         return problem, table, heading
 
     def _entries(self, data: Any, headings: list[str], value: str | None) -> tuple[_s3cmtf.Table, str | None]:
         """Entries whose modes are known, as X or (X, y), and the heading of their values."""
+        if isinstance(data, list) and len(data) == 1 and isinstance(data[0], tuple):
+            # As boosting libraries take it.
+            data = data[0]
         X, y = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
         table, heading = given(X, "eval_set", y, headings[:-1] if y is not None else headings)
         return table.table, heading or value
@@ -212,6 +216,10 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         if self.rank is not None:
             settings["ranks"] = [self.rank]
         lists = ("ranks", "without")
+        for name in lists:
+            if settings[name] is not None and (np.ndim(settings[name]) == 0):
+                hint = ": one rank for all modes is rank" if name == "ranks" else ""
+                raise TypeError(f"{name} should be a list, but is {settings[name]!r}{hint}")
         return {name: list(said) if name in lists and said is not None else said for name, said in settings.items()}
 
     def _preset(self) -> str | None:
@@ -272,11 +280,12 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         """
         values, stds, unknown = self._fitted().predict(self._cells(X), clip, return_std)
         if unknown:
-            logger.info(
-                "%d of %d cells name an entity that training does not have; the average one stands in",
-                unknown,
-                len(values),
-            )
+            words = f"{unknown} of {len(values)} cells name an entity that training does not have; the average one stands in"
+            # New entities come all the time; where most are new, a column may be of another kind than it was.
+            if 2 * unknown > len(values):
+                warnings.warn(words, Note, stacklevel=2)
+            else:
+                logger.info(words)
         return (values, stds) if return_std else values
 
     @property

@@ -106,7 +106,8 @@ def factorize(
 
     Parameters
     ----------
-    coords : indices counted from 0: an array with a row per cell and a column per mode, or a ``sparse.COO`` with its values.
+    coords : indices counted from 0: an array with a row per cell and a column per mode, or a ``sparse.COO`` or a matrix of
+        ``scipy.sparse`` with its values.
     values : a number per cell.
     ranks : one rank for all modes, or one for each.
     shape : the size of each mode; the largest index decides if it is None.
@@ -122,6 +123,9 @@ def factorize(
     """
     from ._estimator import S3CMTF
 
+    if values is None and hasattr(coords, "tocoo"):
+        cells = coords.tocoo()
+        shape, values, coords = shape or cells.shape, cells.data, np.column_stack([cells.row, cells.col])
     if values is None:
         shape, values, coords = shape or coords.shape, coords.data, coords.coords.T
     cells = np.asarray(coords)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _s3cmtf
-from ._coupled import Coupled
+from ._coupled import Coupled, natives
 from ._errors import tell
 from ._frames import frame
 from ._parameters import PARAMETER, parameters
@@ -65,9 +65,8 @@ class Later:
         table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
         if table is not None:
             self._check_width(table, len(run.modes()), heading)
-        natives = [matrix.native() for matrix in couple or []]
         native = None if table is None else table.table
-        run, added, updated, notes = _s3cmtf.take_in(run, native, natives, heading or value, update)
+        run, added, updated, notes = _s3cmtf.take_in(run, native, natives(couple), heading or value, update)
         tell(notes)
         self._take(run, None)
         self.added_ = dict(zip(self.modes_, added, strict=True))

@@ -232,6 +232,7 @@ def _label(found: Concepts, name: str) -> str:
 
 
 def _marks(cluster: dict[str, Any]) -> str:
-    """What marks a cluster out: a column of each coupled matrix, else whoever is most typical."""
-    marks = [mark["columns"][0]["name"] for mark in cluster["marks"] if mark["columns"]]
-    return ", ".join(marks or [one["name"] for one in cluster["typical"]])
+    """What marks a cluster out: a column of each coupled matrix, or two of the only one; else whoever is most typical."""
+    marks = [[column["name"] for column in mark["columns"]] for mark in cluster["marks"] if mark["columns"]]
+    told = marks[0][:2] if len(marks) == 1 else [columns[0] for columns in marks]
+    return ", ".join(told or [one["name"] for one in cluster["typical"]])

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,7 +77,10 @@ class _Lines:
 
 class _Bar:
     def __init__(self, epochs: int) -> None:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # A notebook without widgets has a bar of text, which is good enough.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
 
         self.bar = tqdm(total=epochs, unit="epoch")
 

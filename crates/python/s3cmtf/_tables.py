@@ -179,6 +179,24 @@ class Given:
         return None if self.kinds is None else len(self.kinds)
 
 
+def surprises(
+    problem: _s3cmtf.Problem, kinds: dict[str, str] | None, modes: Sequence[str] | None, value: str | None
+) -> list[str]:
+    """What may not be meant, of what was said about a table: that rows are counted, and that every second is a time."""
+    if kinds is None or modes is None:
+        return []
+    found = []
+    columns = [str(mode).rpartition("=")[2] if ":" not in str(mode) else None for mode in modes]
+    for column, name, rows in zip(columns, problem.modes(), problem.rows(), strict=True):
+        if kinds.get(column or "") == "time" and 2 * rows > len(problem) > 1:
+            found.append(f'mode {name} has {rows} times for {len(problem)} entries: "{column}:month" puts them together')
+    said = {str(mode).rpartition("=")[2].partition(":")[0] for mode in modes}
+    left = [column for column, kind in kinds.items() if kind in ("int", "number") and column not in said]
+    if value is None and left:
+        found.append(f"rows are counted: value says which column has the values, such as {left[0]}")
+    return found
+
+
 def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = None) -> tuple[Given, str | None]:
     """A table of what people have, and the heading of `y`, which becomes its last column.
 
@@ -190,7 +208,14 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
         paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         return Given(_s3cmtf.Table.files([os.fspath(path) for path in paths], None, None), None, "files"), None
     if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
-        raise TypeError("Sparse data are not coordinates: a matrix of scipy.sparse can be coupled, see Coupled")
+        raise TypeError(
+            "Sparse data are not coordinates: of a matrix of scipy.sparse, cells = X.tocoo(), give "
+            "np.column_stack([cells.row, cells.col]) and cells.data; one that is to be coupled goes to Coupled"
+        )
+    if is_instance(data, "polars", "LazyFrame"):
+        data = data.collect()
+    if is_instance(data, "pandas", "Series"):
+        return _of_pandas_series(name, data, y)
     if is_instance(data, "sparse", "COO"):
         if y is None:
             y = data.data
@@ -205,11 +230,24 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
         ]
         return _of_columns(name, columns, y, "pandas")
     if isinstance(data, dict):
+        if data and all(isinstance(values, str) or not hasattr(values, "__len__") for values in data.values()):
+            # One cell, as people write it.
+            data = {key: [value] for key, value in data.items()}
         return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "dict")
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(name, data, y)
     array = _matrix(data)
     return _of_columns(name, _named([array[:, place] for place in range(array.shape[1])], headings), y, "numpy")
+
+
+def _of_pandas_series(name: str, data: Any, y: Any) -> tuple[Given, str | None]:
+    """Values whose cells are their index, as groups and their means are."""
+    if y is not None or data.index.nlevels < 2:
+        raise ValueError(
+            f"{name}: a series is taken for values with the modes in its index, but its index has {data.index.nlevels} level: "
+            "give a table with a row per cell; one row of a frame is frame.iloc[[0]]"
+        )
+    return given(data.index.to_frame(index=False), name, data.reset_index(drop=True))
 
 
 def _matrix(data: Any) -> np.ndarray[Any, Any]:

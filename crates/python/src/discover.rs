@@ -63,8 +63,13 @@ fn recommender<'a>(
     if include_seen && having.is_empty() {
         return Ok(recommender);
     }
-    let missing =
-        || Error::Problem("the data of training are not with the model, which say what was seen".into());
+    let missing = || {
+        let what = match include_seen {
+            true => "where needs: fit again",
+            false => "say what was seen: include_seen=True recommends that too, or fit again",
+        };
+        Error::Problem(format!("the data of training are not with the model, which {what}"))
+    };
     let data = run.data.as_ref().ok_or_else(missing)?;
     if !include_seen {
         recommender = recommender.without_seen(data)?;

@@ -87,6 +87,11 @@ impl Problem {
         self.0.entries().len()
     }
 
+    /// How many ids occur in each mode.
+    fn rows(&self) -> Vec<usize> {
+        self.0.modes().iter().map(|mode| mode.rows()).collect()
+    }
+
     /// The names of the modes.
     fn modes(&self) -> Vec<String> {
         self.0.modes().iter().map(|mode| mode.name().to_owned()).collect()

@@ -41,6 +41,16 @@ def same_word(shown: str, got: str) -> bool:
     return abs(a - b) <= TOLERANCE * max(abs(a), abs(b), 0.1)
 
 
+@contextlib.contextmanager
+def inside(folder: Path):
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def run(text: str, folder: Path) -> tuple[str, list[str]]:
     """The document with what its blocks print, and which of them print something else than is shown."""
     space: dict = {"__name__": "document"}
@@ -59,7 +69,7 @@ def run(text: str, folder: Path) -> tuple[str, list[str]]:
         if needed and importlib.util.find_spec(needed.group(1)) is None:
             return found.group(0)
         out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.chdir(folder), warnings.catch_warnings():
+        with contextlib.redirect_stdout(out), inside(folder), warnings.catch_warnings():
             # Nobody should copy what warns.
             warnings.simplefilter("error")
             for category in (s3cmtf.Note, DeprecationWarning, FutureWarning, SyntaxWarning):

@@ -48,6 +48,11 @@ def fit(data=None, params=None, **words):
         (lambda folder: fit(params={"duplicates": "men"}), ValueError, "duplicates should be mean, last, sum or error"),
         (lambda folder: fit(params={"ranks": [2, 2]}), ValueError, "not both"),
         (
+            lambda folder: fit(params={"rank": None, "ranks": 5}),
+            TypeError,
+            "ranks should be a list, but is 5: one rank for all",
+        ),
+        (
             lambda folder: fit({**GOOD, "stars": [1.0, 2.0]}),
             ValueError,
             "column 'stars' has 2 values, but there are 4 rows",
@@ -87,7 +92,7 @@ def fit(data=None, params=None, **words):
         ),
         (lambda folder: fit().fold_in(GOOD), ValueError, "the model has all of these ids"),
         (lambda folder: fit(init=fit(), params={"rank": 3}), ValueError, "as in the model to start from"),
-        (lambda folder: fit(couple=[7]), AttributeError, "native"),
+        (lambda folder: fit(couple=[7]), TypeError, "couple should be a list of s3cmtf.Coupled, but has a int"),
     ],
 )
 def test_what_is_wrong_is_said(what, exception, words, tmp_path):

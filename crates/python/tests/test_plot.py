@@ -123,8 +123,8 @@ def test_clusters_are_a_map_with_a_point_for_every_entity(fitted):
     assert [int(row["cluster"].split(":")[0]) for row in points] == found.labels.tolist()
     assert np.allclose([[row["x"], row["y"]] for row in points], found.map)
     first = found.described[0]
-    mark = first["marks"][0]["columns"][0]["name"]
-    assert f"1: {mark} ({first['size']})" in {row["cluster"] for row in points}
+    marks = ", ".join(column["name"] for column in first["marks"][0]["columns"][:2])
+    assert f"1: {marks} ({first['size']})" in {row["cluster"] for row in points}
     assert np.allclose([numbers[0]["x"], numbers[0]["y"]], found.map[found.labels == 1].mean(axis=0))
     axes = fitted.plot.clusters("film", 4, backend="matplotlib").axes[0]
     assert len(axes.collections) == 4

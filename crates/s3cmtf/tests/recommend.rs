@@ -280,3 +280,19 @@ fn segments_add_up_to_all_entries() {
     }
     assert_eq!(segments(&models(&problem)[0], None, &test, &[0, 1], false).unwrap().len(), 1);
 }
+
+#[test]
+fn what_is_ranked_where_nobody_says_are_the_first_two_modes() {
+    let modes = |by, items| {
+        let params = RankingParams::of(by, items);
+        (params.by, params.items)
+    };
+    assert_eq!(modes(None, None), (0, 1));
+    assert_eq!(modes(Some(1), None), (1, 0));
+    assert_eq!(modes(Some(2), None), (2, 0));
+    assert_eq!(modes(None, Some(0)), (1, 0));
+    assert_eq!(modes(None, Some(2)), (0, 2));
+    assert_eq!(modes(Some(2), Some(1)), (2, 1));
+    let RankingParams { k, relevant, caution, .. } = RankingParams::of(None, None);
+    assert_eq!((k, relevant, caution), (10, None, 0.0));
+}
