@@ -257,3 +257,27 @@ fn a_run_goes_on_where_another_was() {
     let cold = rmse(alone(&planted), &planted.test, Params { epochs: 3, ..rank(4) });
     assert!(reached < 0.8 * cold, "{reached} from a model, {cold} from nothing");
 }
+
+#[test]
+fn data_without_noise_and_fewer_entries_than_numbers_come_to_a_model() {
+    // Tastes of two kinds, each value exact to a half: 2000 entries, and a core of 1000 numbers with rows of ten.
+    let count = 2000u32;
+    let user = |i: u32| i.wrapping_mul(2_654_435_761) >> 16 & 63;
+    let item = |i: u32| (i.wrapping_mul(2_246_822_519) >> 15) % 80;
+    let time = |i: u32| i % 5;
+    let value = |i: u32| {
+        let (user, item) = (user(i), item(i));
+        let taste = if user % 2 == item % 2 { 1.5 } else { -0.5 };
+        ((3.0 + taste + 0.1 * f64::from(time(i)) + 0.02 * f64::from(item % 7)) * 2.0).round() as f32 / 2.0
+    };
+    let indices =
+        vec![(0..count).map(user).collect(), (0..count).map(item).collect(), (0..count).map(time).collect()];
+    let entries = Entries::new(indices, (0..count).map(value).collect()).unwrap();
+    let problem = Problem::builder(entries).build().unwrap();
+    for seed in 0..8 {
+        let params = Params { seed, ..Params::default() };
+        let run = Training::new(problem.clone(), params).run(|_| ()).unwrap();
+        let rmse = run.record.summary.train_rmse;
+        assert!(rmse < 0.2, "{seed}: {rmse}");
+    }
+}

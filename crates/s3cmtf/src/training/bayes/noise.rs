@@ -57,10 +57,13 @@ impl Noise {
         let values: Vec<f64> = (0..STEPS).map(|step| 2.0 * STEP.powi(step)).collect();
         let purpose = (2 << 32) + mode as u64;
         let nu = pick(&mut generator(seed, [epoch, purpose, u64::MAX]), &values, likelihood);
+        // What one of them may be, so that all of them and `tau` are not beyond what can be told apart: where nearly all
+        // entries are fitted exactly, every row would be more predictable than the others.
+        let most = (MOST / tau).max(1.0).powf(1.0 / self.counts.len() as f64);
         self.roots[mode].par_iter_mut().with_min_len(1024).enumerate().for_each(|(place, root)| {
             let (count, sum) = row(place);
             let mut generator = generator(seed, [epoch, purpose, place as u64]);
-            *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).sqrt() as f32;
+            *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).min(most).sqrt() as f32;
         });
         self.nu[mode] = nu;
     }
