@@ -15,7 +15,7 @@ from ._frames import frame
 from ._parts import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Clusters:
     """Clusters of a mode: ``of`` is the table of entities and their clusters, ``described`` says what each has in common.
 
@@ -33,8 +33,17 @@ class Clusters:
     def __len__(self) -> int:
         return len(self.described)
 
+    def __repr__(self) -> str:
+        def line(one: dict[str, Any]) -> str:
+            marks = [f"{mark['name']} x{mark['lift']:.1f}" for matrix in one["marks"] for mark in matrix["columns"][:2]]
+            return f"{one['cluster']:>4} {one['size']:>8}  {_listed(one['typical'])}" + (
+                f"; {', '.join(marks)}" if marks else ""
+            )
 
-@dataclass(frozen=True)
+        return "\n".join([f"{len(self)} clusters of {self.mode}:", *map(line, self.described)])
+
+
+@dataclass(frozen=True, repr=False)
 class Concepts:
     """Concepts: ``table`` has a row each, ``described`` all that is known of them, ``scores`` how much entities have of them.
 
@@ -48,6 +57,19 @@ class Concepts:
     scores: dict[str, Array]
     core: Array
     core_names: dict[str, list[str]]
+
+    def __repr__(self) -> str:
+        def line(one: dict[str, Any]) -> str:
+            about = " / ".join(words for words in (one["about"], one["opposite"]) if words)
+            words = f"{about}; " if about else ""
+            return f"{one['name']:<4} {one['strength']:>4.0%}  {words}{_listed(one['strongest'])}"
+
+        return "\n".join([f"{len(self.described)} concepts:", *map(line, self.described)])
+
+
+def _listed(some: list[dict[str, Any]]) -> str:
+    """The first names."""
+    return ", ".join(str(one["name"]) for one in some[:3])
 
 
 class Discovery:

@@ -15,7 +15,7 @@ from ._errors import Note
 from ._parts import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuckerTensor:
     """A core and a factor per mode: the value of a cell is the core, multiplied along each mode by a row of its factor.
 
@@ -28,6 +28,9 @@ class TuckerTensor:
     factors: list[Array]
     coupled: list[Array]
     history: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        return f"TuckerTensor(shape {self.shape}, {'diagonal' if self.core is None else 'full'} core of {self.ranks})"
 
     @property
     def shape(self) -> tuple[int, ...]:

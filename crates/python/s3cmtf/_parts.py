@@ -43,7 +43,7 @@ class Factors(Mapping[str, Array]):
         return _frame(mode, self.names(mode), self[mode], self._library)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CoupledFactor:
     """What a model knows of a coupled matrix: ``factor`` has a row per column of the matrix, none for a graph."""
 
@@ -54,6 +54,9 @@ class CoupledFactor:
     columns: Array
     factor: Array
     _library: str = ""
+
+    def __repr__(self) -> str:
+        return f"CoupledFactor({self.name!r}, {self.absent}, weight {self.weight:.3g}: {self.factor.shape})"
 
     def frame(self) -> Any:
         """The factor as a table, with the columns of the matrix in its first column."""

@@ -12,7 +12,7 @@ from ._frames import frame
 from ._parts import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class World:
     """Users rate businesses over months. Tables have the headings user, business, month and stars.
 
@@ -31,6 +31,10 @@ class World:
     test_truth: Array
     themes: dict[str, str]
     groups: dict[str, int]
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.groups)} users, {len(self.themes)} businesses"
+        return f"World({sizes}, {len(self.truth)} ratings, {len(self.test_truth)} for a test, noise {self.noise})"
 
 
 def make_world(

@@ -116,3 +116,19 @@ def test_a_saved_model_is_what_it_was(world, fitted, tmp_path):
     assert json.loads((tmp_path / "model" / "run.json").read_text())["summary"] == again.record_["summary"]
     refitted = again.fit(world.train, couple=[s3cmtf.Coupled("film", world.genres, absent="zeros")], **world.words)
     assert np.array_equal(refitted.core, fitted.core)
+
+
+def test_what_is_shown_of_parts_is_short_and_names_them(fitted):
+    clusters = fitted.clusters("film", k=3)
+    lines = repr(clusters).splitlines()
+    assert lines[0] == "3 clusters of film:" and len(lines) == 4
+    assert clusters.described[0]["typical"][0]["name"] in lines[1]
+    concepts = fitted.concepts("film")
+    lines = repr(concepts).splitlines()
+    assert lines[0] == f"{len(concepts.described)} concepts:" and len(lines) == len(concepts.described) + 1
+    assert concepts.described[0]["strongest"][0]["name"] in lines[1]
+    for name, matrix in fitted.coupled.items():
+        assert repr(matrix).startswith(f"CoupledFactor({name!r}, ") and len(repr(matrix)) < 100
+    assert len(repr(s3cmtf.make_world(users=50, businesses=20, ratings=500))) < 120
+    tensor = s3cmtf.factorize(np.array([[0, 0], [0, 1], [1, 1], [2, 0]]), [5.0, 3.0, 2.0, 4.0], 2, epochs=3)
+    assert repr(tensor) == "TuckerTensor(shape (3, 2), full core of (2, 2))"
