@@ -127,14 +127,37 @@ fn equal_runs<K: Ord + Send + Sync>(
         if twice.is_empty() {
             continue;
         }
+        let first_bits = FirstBits::of(&twice);
         let pairs = (0..len).into_par_iter().map(|place| (key(place), place as u32));
-        let mut pairs: Vec<(K, u32)> =
-            pairs.filter(|(key, _)| twice.binary_search(&spread(mix(key))).is_ok()).collect();
+        let again = |number: u64| first_bits.may_have(number) && twice.binary_search(&number).is_ok();
+        let mut pairs: Vec<(K, u32)> = pairs.filter(|(key, _)| again(spread(mix(key)))).collect();
         pairs.par_sort_unstable();
         let equal = pairs.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1);
         runs.extend(equal.map(|run| run.iter().map(|pair| pair.1).collect::<Vec<u32>>()));
     }
     runs
+}
+
+/// Which first bits numbers have: tells most that are not among them apart without a search.
+struct FirstBits(Vec<u64>);
+
+impl FirstBits {
+    /// The first bits that are looked at: as many as stay in the fast memory.
+    const BITS: u32 = 22;
+
+    fn of(numbers: &[u64]) -> Self {
+        let mut bits = vec![0; 1 << (Self::BITS - 6)];
+        for number in numbers {
+            let place = number >> (64 - Self::BITS);
+            bits[(place >> 6) as usize] |= 1 << (place & 63);
+        }
+        FirstBits(bits)
+    }
+
+    fn may_have(&self, number: u64) -> bool {
+        let place = number >> (64 - Self::BITS);
+        self.0[(place >> 6) as usize] >> (place & 63) & 1 == 1
+    }
 }
 
 /// Another number for each number, in which every digit depends on many.
