@@ -176,16 +176,16 @@ fn cut_pieces<'a>(
     for pair in bounds.windows(2) {
         let len = pair[1] - pair[0];
         pieces.push(Piece {
-            modes: modes.iter_mut().map(|rest| take(rest, len)).collect(),
-            values: take(&mut values, len),
-            places: if places.is_empty() { &mut [] } else { take(&mut places, len) },
+            modes: modes.iter_mut().map(|rest| take_first(rest, len)).collect(),
+            values: take_first(&mut values, len),
+            places: if places.is_empty() { &mut [] } else { take_first(&mut places, len) },
         });
     }
     pieces
 }
 
 /// Takes the first part of what is left.
-fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+pub(crate) fn take_first<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (first, after) = std::mem::take(rest).split_at_mut(len);
     *rest = after;
     first

@@ -12,7 +12,7 @@ mod uncertainty;
 pub use self::core::Core;
 pub(crate) use chunks::Chunks;
 pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
-pub(crate) use grouping::{Order, sort_by_row};
+pub(crate) use grouping::{Order, sort_by_row, take_first};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 pub use uncertainty::Uncertainty;

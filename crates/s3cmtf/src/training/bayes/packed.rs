@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::sorted::Take;
 use crate::Error;
+use crate::model::take_first;
 
 /// Entries of a bucket, as far as rows allow.
 const BUCKET: usize = 1 << 14;
@@ -131,13 +132,6 @@ fn share<'a>(
         }
     }
     shares
-}
-
-/// Takes the first part of what is left.
-fn take_first<'a>(rest: &mut &'a mut [Packed], len: usize) -> &'a mut [Packed] {
-    let (first, after) = std::mem::take(rest).split_at_mut(len);
-    *rest = after;
-    first
 }
 
 /// A stable sort, by some bits at a time from the last on; `other` is memory for it.
