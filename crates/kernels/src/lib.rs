@@ -30,7 +30,7 @@ mod rows;
 mod vector;
 
 pub use buffers::{Aligned, Buffers};
-pub use memory::advise_huge_pages;
+pub use memory::zeros;
 pub use normal::Normal;
 pub use rows::{Rows, SharedRows};
 

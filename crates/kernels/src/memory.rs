@@ -1,14 +1,22 @@
-//! Advice to the operating system.
+//! Large arrays.
 
 /// Below this many bytes small pages do as well.
 #[cfg(target_os = "linux")]
 const WORTH_IT: usize = 8 << 20;
 
-/// Asks for huge pages under numbers that have not been touched yet.
+/// An array of so many zeros, on huge pages where it is large and the system has them.
 ///
-/// Rows of a large factor are visited at random, and with pages of 4 KiB finding the page costs more than the row.
-/// It is only advice: a system that does not take it loses time and nothing else.
-pub fn advise_huge_pages(numbers: &mut [f32]) {
+/// Where rows are visited at random, finding a page of 4 KiB costs more than the row; and each page costs microseconds when it
+/// is touched for the first time, which is longer than it takes to fill it.
+pub fn zeros<T: Copy + Default>(len: usize) -> Vec<T> {
+    let mut numbers = vec![T::default(); len];
+    advise_huge_pages(&mut numbers);
+    numbers
+}
+
+/// Asks for huge pages under numbers that have not been touched yet. It is only advice: a system that does not take it loses
+/// time and nothing else.
+fn advise_huge_pages<T>(numbers: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;
@@ -26,4 +34,17 @@ pub fn advise_huge_pages(numbers: &mut [f32]) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = numbers;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_arrays_are_zeros() {
+        for len in [0, 1, 1000, (16 << 20) + 5] {
+            assert_eq!(zeros::<u8>(len).len(), len);
+            assert!(zeros::<f32>(len).iter().all(|&value| value == 0.0));
+        }
+    }
 }

@@ -59,16 +59,13 @@ fn fetch(column: Py<PyAny>) -> Fetch {
 }
 
 fn raw(kind: &str, array: &Bound<'_, PyAny>, labels: Option<Vec<String>>) -> PyResult<Raw> {
-    let integers = || Ok::<_, PyErr>(array.extract::<PyReadonlyArray1<'_, i64>>()?.as_slice()?.to_vec());
     match (kind, labels) {
-        ("signed", None) => integers().map(Raw::Signed),
-        ("times", None) => integers().map(Raw::Times),
+        ("signed", None) => Ok(Raw::of_signed(array.extract::<PyReadonlyArray1<'_, i64>>()?.as_slice()?)),
+        ("times", None) => Ok(Raw::of_times(array.extract::<PyReadonlyArray1<'_, i64>>()?.as_slice()?)),
         ("unsigned", None) => {
             Ok(Raw::Unsigned(array.extract::<PyReadonlyArray1<'_, u64>>()?.as_slice()?.to_vec()))
         }
-        ("numbers", None) => {
-            Ok(Raw::Numbers(array.extract::<PyReadonlyArray1<'_, f64>>()?.as_slice()?.to_vec()))
-        }
+        ("numbers", None) => Ok(Raw::of_numbers(array.extract::<PyReadonlyArray1<'_, f64>>()?.as_slice()?)),
         ("texts", Some(labels)) => {
             let codes = array.extract::<PyReadonlyArray1<'_, u32>>()?.as_slice()?.to_vec();
             Raw::of_texts(codes, &labels).ok_or_else(|| PyValueError::new_err("two labels are the same"))

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hashbrown::HashMap;
 use rayon::prelude::*;
+use s3cmtf_kernels::zeros;
 
-use crate::problem::{UNKNOWN, mark};
+use crate::problem::{UNKNOWN, mark, range};
 use crate::table::{Binning, Data, Labels};
 
 /// A range of whole numbers that is at most so long, or so many times as long as the column, is looked up in a table.
@@ -39,8 +40,12 @@ pub(super) fn encode_more(data: Data, binning: Option<&Binning>, labels: &mut La
 fn distinct(data: Data, binning: Option<&Binning>) -> (Vec<u32>, Vec<String>) {
     match (data, binning) {
         (Data::Times(mut values), Some(Binning::Time(bin))) => {
-            values.par_iter_mut().for_each(|value| *value = bin.number(*value));
-            let (codes, numbers) = distinct_numbers(&values);
+            // Days and hours first: there are few, and a month takes long to find.
+            values.par_iter_mut().for_each(|value| *value = value.div_euclid(bin.unit()));
+            let (mut codes, units) = distinct_numbers(&values);
+            let number = |unit: &i64| bin.number(unit.saturating_mul(bin.unit()));
+            let (places, numbers) = distinct_numbers(&units.iter().map(number).collect::<Vec<i64>>());
+            codes.par_iter_mut().for_each(|code| *code = places[*code as usize]);
             (codes, numbers.into_iter().map(|number| bin.label(number)).collect())
         }
         (Data::Numbers(values), Some(Binning::Bounds(bounds))) => {
@@ -72,22 +77,22 @@ fn distinct(data: Data, binning: Option<&Binning>) -> (Vec<u32>, Vec<String>) {
 
 /// For each number its place among the distinct ones, which are ascending.
 fn distinct_numbers(values: &[i64]) -> (Vec<u32>, Vec<i64>) {
-    let Some((&low, &high)) = values.par_iter().min().zip(values.par_iter().max()) else {
-        return (Vec::new(), Vec::new());
-    };
-    let range = high.abs_diff(low) as u128 + 1;
-    if range <= TABLE.max(TIMES * values.len() as u128) {
+    let Some((low, high)) = range(values) else { return (Vec::new(), Vec::new()) };
+    let span = high.abs_diff(low) as u128 + 1;
+    if span <= TABLE.max(TIMES * values.len() as u128) {
         let offset = |value: i64| value.abs_diff(low) as usize;
-        let seen: Vec<AtomicBool> = (0..range as usize).map(|_| AtomicBool::new(false)).collect();
+        let seen: Vec<AtomicBool> = (0..span as usize).map(|_| AtomicBool::new(false)).collect();
         values.par_iter().for_each(|&value| mark(&seen[offset(value)]));
-        let (mut places, mut numbers) = (vec![0u32; range as usize], Vec::new());
+        let (mut places, mut numbers) = (vec![0u32; span as usize], Vec::new());
         for ((place, seen), number) in places.iter_mut().zip(&seen).zip(low..=high) {
             if seen.load(Relaxed) {
                 *place = numbers.len() as u32;
                 numbers.push(number);
             }
         }
-        return (values.par_iter().map(|&value| places[offset(value)]).collect(), numbers);
+        let mut codes = zeros(values.len());
+        codes.par_iter_mut().zip(values).for_each(|(code, &value)| *code = places[offset(value)]);
+        return (codes, numbers);
     }
     let mut numbers = values.to_vec();
     numbers.par_sort_unstable();

@@ -11,9 +11,10 @@ pub use matrix::{Matrix, MatrixSpec};
 pub use spec::ModeSpec;
 
 use rayon::prelude::*;
+use s3cmtf_kernels::zeros;
 
 use crate::Error;
-use crate::problem::{Entries, Mode, Naming, UNKNOWN};
+use crate::problem::{Entries, Mode, Naming, UNKNOWN, first_place};
 use crate::table::{Column, Data, Kind, Selector, Table, Want};
 
 /// Which columns of a table are a tensor.
@@ -142,8 +143,9 @@ fn want_value(column: &Selector) -> Want {
 /// The values of a column of numbers; ones if there is none.
 fn values_of(data: Option<Data>, rows: usize, table: &str) -> Result<Vec<f32>, Error> {
     let Some(Data::Numbers(numbers)) = data else { return Ok(vec![1.0; rows]) };
-    let values: Vec<f32> = numbers.par_iter().map(|&number| number as f32).collect();
-    if let Some(entry) = values.par_iter().position_first(|value| !value.is_finite()) {
+    let mut values = zeros(numbers.len());
+    values.par_iter_mut().zip(&numbers).for_each(|(value, &number)| *value = number as f32);
+    if let Some(entry) = first_place(&values, |value| !value.is_finite()) {
         let what = format!("the value {} is not a finite number of 32 bits (at most 3.4e38)", numbers[entry]);
         return Err(Error::Entry { table: table.to_owned(), entry, what });
     }

@@ -1,8 +1,13 @@
 //! Entries given more than once become one.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
+use s3cmtf_kernels::zeros;
 use serde::{Deserialize, Serialize};
 
+use super::packing::Packing;
+use super::scan::largest;
 use crate::Error;
 use crate::table::did_you_mean;
 
@@ -60,20 +65,8 @@ pub(super) fn merge(
     values: &mut Vec<f32>,
     duplicates: Duplicates,
 ) -> Result<usize, Given> {
-    let widths: Vec<u32> =
-        indices.iter().map(|array| 32 - array.iter().max().copied().unwrap_or(0).leading_zeros()).collect();
-    let runs = if widths.iter().sum::<u32>() <= 64 {
-        let key = |place: usize| {
-            indices.iter().zip(&widths).fold(0u64, |key, (array, &width)| {
-                key.checked_shl(width).unwrap_or(0) | u64::from(array[place])
-            })
-        };
-        equal_runs(values.len(), TOGETHER, key, |&key| key)
-    } else {
-        let key = |place: usize| indices.iter().map(|array| array[place]).collect::<Vec<u32>>();
-        let mix = |key: &Vec<u32>| key.iter().fold(0u64, |sum, &row| sum.wrapping_mul(31) + u64::from(row));
-        equal_runs(values.len(), TOGETHER, key, mix)
-    };
+    let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+    let runs = equal_runs(&lists, values.len());
     if runs.is_empty() {
         return Ok(0);
     }
@@ -93,174 +86,190 @@ pub(super) fn merge(
             keep[place as usize] = false;
         }
     }
-    let retain = |array: &mut Vec<u32>| {
-        let mut place = 0..;
-        array.retain(|_| keep[place.next().unwrap_or(0)]);
-    };
-    indices.iter_mut().for_each(retain);
-    let mut place = 0..;
-    values.retain(|_| keep[place.next().unwrap_or(0)]);
+    rayon::join(|| indices.par_iter_mut().for_each(|array| retain(array, &keep)), || retain(values, &keep));
     Ok(runs.iter().map(|run| run.len() - 1).sum())
 }
 
-/// About how many entries are looked at together: enough for all threads, and no more memory than the entries take.
-const TOGETHER: usize = 1 << 24;
-/// How many entries a thread deals out at a time, and into how many lists: so that both stay in its cache.
-const DEALT: usize = 1 << 17;
-const LISTS: usize = 256;
+fn retain<T: Copy>(array: &mut Vec<T>, keep: &[bool]) {
+    let mut kept = 0;
+    for (place, &keep) in keep.iter().enumerate() {
+        array[kept] = array[place];
+        kept += usize::from(keep);
+    }
+    array.truncate(kept);
+}
 
-/// The places, ascending, of each set of two or more entries that have the same key; `mix` makes any number of a key,
-/// the same for the same key. About `together` entries are looked at at a time.
-fn equal_runs<K: Ord + Send + Sync>(
-    len: usize,
-    together: usize,
-    key: impl Fn(usize) -> K + Sync,
-    mix: impl Fn(&K) -> u64 + Sync,
-) -> Vec<Vec<u32>> {
-    let parts = (len / together).clamp(1, 32);
-    let part_of = |number: u64| ((number >> 32) as usize * parts) >> 32;
+/// The places, ascending, of each set of two or more entries that have the same indices.
+fn equal_runs(lists: &[&[u32]], len: usize) -> Vec<Vec<u32>> {
+    let order: Vec<usize> = (0..lists.len()).collect();
+    let most: Vec<u32> = lists.iter().map(|list| largest(list).unwrap_or(0)).collect();
+    let numbers: Box<Numbers<'_>> = match Packing::of(&most, &order) {
+        Some(packing) => Box::new(move |places, numbers| packing.pack(lists, places, numbers)),
+        // Different entries may have the same number here.
+        None => Box::new(|places, numbers| {
+            let mix = |place: usize| {
+                lists.iter().fold(0u64, |sum, list| sum.wrapping_mul(31).wrapping_add(u64::from(list[place])))
+            };
+            numbers.clear();
+            numbers.extend(places.map(mix));
+        }),
+    };
+    let pairs = repeated(len, TOGETHER, &*numbers);
+    let indices = |place: u32| lists.iter().map(move |list| list[place as usize]);
     let mut runs = Vec::new();
-    for part in 0..parts {
-        let number = |place: usize| Some(spread(mix(&key(place)))).filter(|&number| part_of(number) == part);
-        // Most data have no duplicates, which is found without a sort. Keys may differ where their numbers do not.
-        let twice = repeated(len, number);
-        if twice.is_empty() {
-            continue;
-        }
-        let first_bits = FirstBits::of(&twice);
-        let pairs = (0..len).into_par_iter().map(|place| (key(place), place as u32));
-        let again = |number: u64| first_bits.may_have(number) && twice.binary_search(&number).is_ok();
-        let mut pairs: Vec<(K, u32)> = pairs.filter(|(key, _)| again(spread(mix(key)))).collect();
-        pairs.par_sort_unstable();
-        let equal = pairs.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1);
-        runs.extend(equal.map(|run| run.iter().map(|pair| pair.1).collect::<Vec<u32>>()));
+    for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let mut places: Vec<u32> = same.iter().map(|pair| pair.1).collect();
+        // This sort keeps equal ones in their order.
+        places.sort_by(|&a, &b| indices(a).cmp(indices(b)));
+        let equal = places.chunk_by(|&a, &b| indices(a).eq(indices(b)));
+        runs.extend(equal.filter(|run| run.len() > 1).map(<[u32]>::to_vec));
     }
     runs
 }
 
-/// Which first bits numbers have: tells most that are not among them apart without a search.
-struct FirstBits(Vec<u64>);
+/// Makes a number of each entry at some places, the same for the same entry.
+type Numbers<'a> = dyn Fn(Range<usize>, &mut Vec<u64>) + Sync + 'a;
 
-impl FirstBits {
-    /// The first bits that are looked at: as many as stay in the fast memory.
-    const BITS: u32 = 22;
+/// About how many entries are looked at together: enough for all threads, and no more memory than the entries take.
+const TOGETHER: usize = 1 << 24;
+/// How many entries a thread deals out at a time, and into how many lists: so that both stay in its cache.
+const DEALT: usize = 1 << 16;
+const LISTS: usize = 512;
 
-    fn of(numbers: &[u64]) -> Self {
-        let mut bits = vec![0; 1 << (Self::BITS - 6)];
-        for number in numbers {
-            let place = number >> (64 - Self::BITS);
-            bits[(place >> 6) as usize] |= 1 << (place & 63);
-        }
-        FirstBits(bits)
-    }
-
-    fn may_have(&self, number: u64) -> bool {
-        let place = number >> (64 - Self::BITS);
-        self.0[(place >> 6) as usize] >> (place & 63) & 1 == 1
-    }
-}
-
-/// Another number for each number, in which every digit depends on many.
+/// Another number for each number, in which every digit depends on many; no two become the same.
 fn spread(number: u64) -> u64 {
     let number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (number ^ (number >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// The numbers that more than one place has, ascending; places may have none.
-fn repeated(len: usize, number: impl Fn(usize) -> Option<u64> + Sync) -> Vec<u64> {
+/// The places whose numbers other places have as well, and what these numbers are spread to, in the order of those and then of
+/// the places. About `together` places are looked at at a time.
+fn repeated(len: usize, together: usize, numbers: &Numbers<'_>) -> Vec<(u64, u32)> {
+    let parts = (len / together).clamp(1, 32);
+    let part_of = |number: u64| ((number >> 32) as usize * parts) >> 32;
     let list_of = |number: u64| (number >> 16) as usize % LISTS;
     // Each thread deals its numbers out into lists, one behind the other, so that no two write to the same memory. All of it
     // is one piece, which goes back to the system when it is let go; many smaller ones would not.
-    let deal = |numbers: &mut Vec<u64>, (turn, dealt): (usize, &mut [u64])| {
-        let places = turn * DEALT..turn * DEALT + dealt.len();
-        numbers.clear();
-        numbers.extend(places.filter_map(&number));
-        let mut starts = [0u32; LISTS + 1];
-        numbers.iter().for_each(|&number| starts[list_of(number) + 1] += 1);
-        (0..LISTS).for_each(|list| starts[list + 1] += starts[list]);
-        let mut next = starts;
-        for &number in numbers.iter() {
-            let place = &mut next[list_of(number)];
-            dealt[*place as usize] = number;
-            *place += 1;
-        }
-        starts
-    };
-    let mut dealt = vec![0u64; len];
-    let starts: Vec<_> = dealt.par_chunks_mut(DEALT).enumerate().map_init(Vec::new, deal).collect();
-    let list = |list: usize| {
-        let own = dealt.chunks(DEALT).zip(&starts);
-        own.map(move |(dealt, starts)| &dealt[starts[list] as usize..starts[list + 1] as usize])
-    };
-    let twice = |slots: &mut Vec<u64>, number: usize| again(slots, list(number));
-    let mut twice: Vec<u64> = (0..LISTS).into_par_iter().map_init(Vec::new, twice).flatten_iter().collect();
-    twice.par_sort_unstable();
-    twice.dedup();
-    twice
+    let (mut dealt, mut dealt_places) = (zeros::<u64>(len), zeros::<u32>(len));
+    let mut found = Vec::new();
+    for part in 0..parts {
+        let deal = |own: &mut Vec<u64>, (turn, (dealt, places)): (usize, (&mut [u64], &mut [u32]))| {
+            let first = turn * DEALT;
+            numbers(first..first + dealt.len(), own);
+            own.iter_mut().for_each(|number| *number = spread(*number));
+            let mut starts = [0u32; LISTS + 1];
+            let of_part = |number: &&u64| parts == 1 || part_of(**number) == part;
+            own.iter().filter(of_part).for_each(|&number| starts[list_of(number) + 1] += 1);
+            (0..LISTS).for_each(|list| starts[list + 1] += starts[list]);
+            let mut next = starts;
+            for (place, number) in own.iter().enumerate().filter(|(_, number)| of_part(number)) {
+                let to = &mut next[list_of(*number)];
+                (dealt[*to as usize], places[*to as usize]) = (*number, (first + place) as u32);
+                *to += 1;
+            }
+            starts
+        };
+        let shares = dealt.par_chunks_mut(DEALT).zip(dealt_places.par_chunks_mut(DEALT));
+        let starts: Vec<_> = shares.enumerate().map_init(Vec::new, deal).collect();
+        let list = |list: usize| {
+            let own = dealt.chunks(DEALT).zip(dealt_places.chunks(DEALT)).zip(&starts);
+            own.map(move |((numbers, places), starts)| {
+                let range = starts[list] as usize..starts[list + 1] as usize;
+                (&numbers[range.clone()], &places[range])
+            })
+        };
+        let again = |seen: &mut Seen, number: usize| seen.again(list(number));
+        let more: Vec<(u64, u32)> =
+            (0..LISTS).into_par_iter().map_init(Seen::default, again).flatten_iter().collect();
+        found.extend(more);
+    }
+    found.par_sort_unstable();
+    found.dedup();
+    found
 }
 
-/// The numbers that come again; `slots` is room for a table of those that came.
-fn again<'a>(slots: &mut Vec<u64>, lists: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<u64> {
-    let count: usize = lists.clone().map(<[u64]>::len).sum();
-    slots.clear();
-    slots.resize((2 * count).next_power_of_two(), 0);
-    let (last, mut zeros, mut twice) = (slots.len() - 1, 0, Vec::new());
-    for &number in lists.flatten() {
-        // Zero is an empty slot.
-        if number == 0 {
-            zeros += 1;
-            continue;
+/// A table of numbers, and where each was first seen.
+#[derive(Default)]
+struct Seen {
+    /// Zero is an empty slot.
+    numbers: Vec<u64>,
+    firsts: Vec<u32>,
+}
+
+impl Seen {
+    /// The places of numbers that come again, and those where they came first, some more than once.
+    fn again<'a>(&mut self, lists: impl Iterator<Item = (&'a [u64], &'a [u32])> + Clone) -> Vec<(u64, u32)> {
+        let count: usize = lists.clone().map(|(numbers, _)| numbers.len()).sum();
+        let slots = (2 * count).next_power_of_two();
+        self.numbers.clear();
+        self.numbers.resize(slots, 0);
+        self.firsts.resize(slots, 0);
+        let (mut zero, mut found) = (None, Vec::new());
+        for (&number, &place) in lists.flat_map(|(numbers, places)| numbers.iter().zip(places)) {
+            if number == 0 {
+                let first = *zero.get_or_insert(place);
+                found.extend((first != place).then_some([(0, first), (0, place)]).into_iter().flatten());
+                continue;
+            }
+            let mut slot = (number >> 24) as usize & (slots - 1);
+            // At most half of the slots are taken, so there is an end.
+            while self.numbers[slot] != 0 && self.numbers[slot] != number {
+                slot = (slot + 1) & (slots - 1);
+            }
+            if self.numbers[slot] == number {
+                found.extend([(number, self.firsts[slot]), (number, place)]);
+            } else {
+                (self.numbers[slot], self.firsts[slot]) = (number, place);
+            }
         }
-        let mut slot = (number >> 24) as usize & last;
-        // At most half of the slots are taken, so there is an end.
-        while slots[slot] != 0 && slots[slot] != number {
-            slot = (slot + 1) & last;
-        }
-        if slots[slot] == number {
-            twice.push(number);
-        }
-        slots[slot] = number;
+        found
     }
-    twice.extend((zeros > 1).then_some(0));
-    twice
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn duplicates_are_found_among_more_entries_than_are_looked_at_together() {
-        let len = 30_000;
-        let runs =
-            equal_runs(len, 1000, |place| (place.min(len - place) / 2 * 5) as u64 % 10_007, |&key| key);
-        let mut by_key = std::collections::HashMap::<u64, usize>::new();
-        for place in 0..len {
-            *by_key.entry((place.min(len - place) / 2 * 5) as u64 % 10_007).or_default() += 1;
+    /// The places by number that a table of all finds.
+    fn expected(numbers: &[u64]) -> Vec<Vec<u32>> {
+        let mut by_number = std::collections::BTreeMap::<u64, Vec<u32>>::new();
+        for (place, &number) in numbers.iter().enumerate() {
+            by_number.entry(number).or_default().push(place as u32);
         }
-        assert_eq!(runs.len(), by_key.values().filter(|&&count| count > 1).count());
-        assert!(runs.iter().all(|run| run.is_sorted() && run.len() > 1));
-        assert_eq!(
-            runs.iter().map(Vec::len).sum::<usize>(),
-            by_key.values().filter(|&&count| count > 1).sum::<usize>()
-        );
+        let mut runs: Vec<_> = by_number.into_values().filter(|places| places.len() > 1).collect();
+        runs.sort();
+        runs
+    }
+
+    fn found(numbers: &[u64], together: usize) -> Vec<Vec<u32>> {
+        let own = |places: Range<usize>, own: &mut Vec<u64>| {
+            own.clear();
+            own.extend_from_slice(&numbers[places]);
+        };
+        let pairs = repeated(numbers.len(), together, &own);
+        let runs = pairs.chunk_by(|a, b| a.0 == b.0);
+        let mut runs: Vec<Vec<u32>> = runs.map(|run| run.iter().map(|pair| pair.1).collect()).collect();
+        runs.sort();
+        runs
     }
 
     #[test]
-    fn numbers_that_come_again_are_found_once_whatever_they_are() {
-        let numbers: Vec<u64> = (0..300_000u64).map(|place| (place * 7919 % 290_000) << 20).collect();
-        let mut expected: Vec<u64> = (0..10_000u64).map(|place| (place * 7919 % 290_000) << 20).collect();
-        expected.sort_unstable();
-        assert_eq!(repeated(numbers.len(), |place| Some(numbers[place])), expected);
-        assert_eq!(repeated(4, |place| Some([0, 5, 0, 0][place])), [0]);
-        assert_eq!(repeated(4, |place| (place != 2).then_some([0, 5, 0, 7][place])), [0u64; 0]);
-        assert_eq!(repeated(0, |_| None), [0u64; 0]);
+    fn numbers_that_come_again_are_found_whatever_they_are_and_however_many_are_looked_at_together() {
+        let many: Vec<u64> = (0..200_000u64).map(|place| (place * 7919 % 190_000) << 20).collect();
+        let often: Vec<u64> =
+            (0..30_000u64).map(|place| place.min(30_000 - place) / 2 * 5 % 10_007).collect();
+        for numbers in [&many[..], &often, &[0, 5, 0, 0], &[0, 5, 7], &[]] {
+            for together in [1000, 1 << 24] {
+                assert_eq!(found(numbers, together), expected(numbers));
+            }
+        }
     }
 
     #[test]
-    fn keys_that_share_a_number_are_not_the_same() {
-        assert_eq!(equal_runs(4, 10, |place| [3, 4, 3, 5][place], |_| 1), [[0, 2]]);
-        assert!(equal_runs(3, 10, |place| place, |_| 0).is_empty());
+    fn entries_that_share_a_number_are_not_the_same() {
+        // Too wide to be packed; what is made of them instead is the same for the first two.
+        let lists: [&[u32]; 3] = [&[1, 0, 1, u32::MAX - 1], &[0, 31, 0, 5], &[7, 7, 7, u32::MAX - 1]];
+        assert_eq!(equal_runs(&lists, 4), [[0, 2]]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::scan::first_place;
 use crate::Error;
 
 /// The row of an id that the model does not know.
@@ -38,13 +39,15 @@ impl Entries {
             return Err(Error::Problem("more than 2^32 - 2 entries".into()));
         }
         let odd = |value: &f32| !value.is_finite();
-        if let Some(entry) = values.par_iter().position_first(odd) {
+        if let Some(entry) = first_place(&values, odd) {
             let what = format!("the value {} is not finite", values[entry]);
             return Err(Error::Entry { table: "entries".into(), entry, what });
         }
-        if let Some((mode, entry)) = indices.iter().enumerate().find_map(|(mode, array)| {
-            array.par_iter().position_first(|&i| i == UNKNOWN).map(|entry| (mode, entry))
-        }) {
+        if let Some((mode, entry)) = indices
+            .iter()
+            .enumerate()
+            .find_map(|(mode, array)| first_place(array, |&i| i == UNKNOWN).map(|entry| (mode, entry)))
+        {
             let what =
                 format!("index {UNKNOWN} of mode {} is above the largest possible, 2^32 - 2", mode + 1);
             return Err(Error::Entry { table: "entries".into(), entry, what });

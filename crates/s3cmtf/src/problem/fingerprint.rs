@@ -6,6 +6,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::{Kind, Mode, Observed, Problem};
 use crate::Error;
 
+/// A thread hashes so many entries at a time.
+const TOGETHER: usize = 1 << 12;
+
 impl Problem {
     /// 16 hexadecimal digits that are the same for the same problem, whatever the order of its entries was.
     pub fn fingerprint(&self) -> String {
@@ -59,15 +62,22 @@ fn add_text(hash: &mut Xxh3, text: &str) {
 
 /// The sum of the entries' hashes, since a sum does not depend on the order.
 fn sum(modes: &[&Mode], lists: &[&[u32]], values: &[f32]) -> u64 {
-    let hashes = (0..values.len()).into_par_iter().map_init(Vec::new, |bytes, place| {
-        bytes.clear();
-        for (mode, list) in modes.iter().zip(lists) {
-            bytes.extend_from_slice(&mode.id(list[place] as usize).to_le_bytes());
+    let width = lists.len() + 1;
+    let own = |words: &mut Vec<u32>, first: usize| {
+        let places = first..(first + TOGETHER).min(values.len());
+        words.clear();
+        words.resize(width * places.len(), 0);
+        for (number, (mode, list)) in modes.iter().zip(lists).enumerate() {
+            let words = words[number..].iter_mut().step_by(width);
+            words.zip(&list[places.clone()]).for_each(|(word, &row)| *word = mode.id(row as usize).to_le());
         }
-        bytes.extend_from_slice(&values[place].to_bits().to_le_bytes());
-        xxh3_64(bytes)
-    });
-    hashes.reduce(|| 0, u64::wrapping_add)
+        let words_of_values = words[width - 1..].iter_mut().step_by(width);
+        words_of_values.zip(&values[places]).for_each(|(word, value)| *word = value.to_bits().to_le());
+        let hashes = words.chunks_exact(width).map(|words| xxh3_64(bytemuck::cast_slice(words)));
+        hashes.fold(0, u64::wrapping_add)
+    };
+    let firsts = (0..values.len()).into_par_iter().step_by(TOGETHER);
+    firsts.map_init(Vec::new, own).reduce(|| 0, u64::wrapping_add)
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ mod fingerprint;
 pub mod holdout;
 mod mode;
 mod observed;
+mod packing;
 mod restore;
 mod rows;
+mod scan;
 mod split;
 mod stored;
 
@@ -23,11 +25,11 @@ pub(crate) use observed::Observed;
 pub use observed::{Blocks, Visit};
 pub use stored::StoredProblem;
 
-use rayon::prelude::*;
-
 use crate::Error;
+pub(crate) use packing::Packing;
 use rows::present_rows;
 pub(crate) use rows::{count_unknown, mark};
+pub(crate) use scan::{first_place, largest, range};
 
 /// A sparse tensor and the matrices coupled to its modes.
 #[derive(Clone, Debug)]
@@ -187,11 +189,13 @@ impl ProblemBuilder {
         }
         namings.resize(order, None);
         if namings.iter().any(Option::is_some) {
-            let largest = |mode: usize| entries.indices(mode).par_iter().max().map_or(0, |&id| id + 1);
-            let sizes = sizes.get_or_insert_with(|| (0..order).map(largest).collect());
-            for (size, naming) in sizes.iter_mut().zip(&namings) {
-                *size = naming.as_ref().map_or(*size, |naming| naming.labels.len() as u32);
-            }
+            let declared = sizes.take();
+            let size = |(mode, naming): (usize, &Option<Naming>)| match (naming, &declared) {
+                (Some(naming), _) => naming.labels.len() as u32,
+                (None, Some(sizes)) => sizes[mode],
+                (None, None) => largest(entries.indices(mode)).map_or(0, |id| id + 1),
+            };
+            sizes = Some(namings.iter().enumerate().map(size).collect());
         }
         for matrix in &coupled {
             if matrix.mode >= order {
@@ -273,9 +277,9 @@ fn mode_size(
     declared: Option<u32>,
     notes: &mut Vec<String>,
 ) -> Result<u32, Error> {
-    let largest = |ids: &[u32]| ids.par_iter().max().map_or(0, |&id| id + 1);
-    let own = largest(entries.indices(mode));
-    let beyond = |ids: &[u32], limit: u32| ids.par_iter().position_first(|&id| id >= limit);
+    let end = |ids: &[u32]| largest(ids).map_or(0, |id| id + 1);
+    let own = end(entries.indices(mode));
+    let beyond = |ids: &[u32], limit: u32| first_place(ids, |&id| id >= limit);
     let label = format!("mode {} ({name})", mode + 1);
     if let Some(size) = declared
         && let Some(entry) = beyond(entries.indices(mode), size)
@@ -303,8 +307,8 @@ fn mode_size(
                 };
                 return Err(Error::Entry { table: matrix.entries.name().to_owned(), entry, what });
             }
-            if largest(ids) > size {
-                size = largest(ids);
+            if end(ids) > size {
+                size = end(ids);
                 notes.push(format!(
                     "{}: {label} grows from {own} to {size} rows, the last ones known from this matrix alone",
                     matrix.entries.name()

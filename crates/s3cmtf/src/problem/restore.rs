@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::coupled::{Coupled, Kind};
 use super::entries::Entries;
 use super::mode::Mode;
+use super::scan::{first_place, largest};
 use super::{Problem, checked_names};
 use crate::Error;
 
@@ -109,13 +110,13 @@ pub(super) fn check_block(
         if indices.len() != values.len() {
             return wrong(format!("{} indices, but {} values", indices.len(), values.len()));
         }
-        if let Some(&row) = indices.par_iter().max()
+        if let Some(row) = largest(indices)
             && row as usize >= rows
         {
             return wrong(format!("row {row} of {}, which has {rows} rows", mode.name()));
         }
     }
-    if !values.par_iter().all(|value| value.is_finite()) {
+    if first_place(values, |value| !value.is_finite()).is_some() {
         return wrong("a value is not finite".into());
     }
     Ok(())

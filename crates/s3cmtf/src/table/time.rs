@@ -25,12 +25,12 @@ pub fn parse(text: &[u8]) -> Option<i64> {
 /// The seconds of a unix time in whichever unit it must be in: numbers from 1e11 on (the year 5138) are milliseconds,
 /// from 1e14 on microseconds, from 1e17 on nanoseconds.
 pub fn from_unix(number: i64) -> i64 {
-    number.div_euclid(match number.unsigned_abs() {
-        0..100_000_000_000 => 1,
-        100_000_000_000..100_000_000_000_000 => 1_000,
-        100_000_000_000_000..100_000_000_000_000_000 => 1_000_000,
-        _ => 1_000_000_000,
-    })
+    match number.unsigned_abs() {
+        0..100_000_000_000 => number,
+        100_000_000_000..100_000_000_000_000 => number.div_euclid(1_000),
+        100_000_000_000_000..100_000_000_000_000_000 => number.div_euclid(1_000_000),
+        _ => number.div_euclid(1_000_000_000),
+    }
 }
 
 /// A whole number with or without decimals.

@@ -2,9 +2,16 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+use s3cmtf_kernels::zeros;
+
 use crate::Error;
+use crate::problem::first_place;
 use crate::table::Labels;
 use crate::table::{Column, Data, Kind, Table, Want, time};
+
+/// Values that a thread copies at a time.
+const COPIED: usize = 1 << 17;
 
 /// The values of a column as its file has them.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +56,21 @@ impl Raw {
         (known.len() == labels.len()).then_some(Raw::Texts { codes, labels: known })
     }
 
+    /// Whole numbers that are someone else's.
+    pub fn of_signed(values: &[i64]) -> Self {
+        Raw::Signed(copied(values))
+    }
+
+    /// Seconds since 1970 that are someone else's.
+    pub fn of_times(values: &[i64]) -> Self {
+        Raw::Times(copied(values))
+    }
+
+    /// Numbers that are someone else's.
+    pub fn of_numbers(values: &[f64]) -> Self {
+        Raw::Numbers(copied(values))
+    }
+
     pub(in crate::files) fn len(&self) -> usize {
         match self {
             Raw::Signed(values) | Raw::Times(values) => values.len(),
@@ -86,6 +108,15 @@ impl Raw {
         }
         true
     }
+}
+
+/// A copy, which all threads make.
+fn copied<T: Copy + Default + Send + Sync>(values: &[T]) -> Vec<T> {
+    let mut own = zeros(values.len());
+    own.par_chunks_mut(COPIED)
+        .zip(values.par_chunks(COPIED))
+        .for_each(|(own, values)| own.copy_from_slice(values));
+    own
 }
 
 /// The distinct places, ascending: a column that is wanted twice is read once.
@@ -188,7 +219,7 @@ fn texts(values: impl Iterator<Item = String>) -> Data {
 }
 
 fn finite(values: &[f64]) -> Result<(), Fault> {
-    match values.iter().position(|value| !value.is_finite()) {
+    match first_place(values, |value| !value.is_finite()) {
         None => Ok(()),
         Some(row) => Err(Fault { row, what: format!("{} is not a finite number", values[row]) }),
     }
@@ -212,7 +243,10 @@ fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
     match raw {
         Raw::Times(values) => Ok(values),
         // As in text: the size of a number says what it counts.
-        Raw::Signed(values) => Ok(values.into_iter().map(time::from_unix).collect()),
+        Raw::Signed(mut values) => {
+            values.par_iter_mut().for_each(|value| *value = time::from_unix(*value));
+            Ok(values)
+        }
         Raw::Unsigned(values) => {
             let seconds = |(row, value): (usize, u64)| {
                 i64::try_from(value)

@@ -52,6 +52,14 @@ impl Bin {
         }
     }
 
+    /// So many seconds, of a day or an hour that begins where days and hours do, lie in one bin.
+    pub fn unit(self) -> i64 {
+        match self {
+            Bin::Hour | Bin::HourOfDay => HOUR,
+            Bin::Year | Bin::Month | Bin::Week | Bin::Day | Bin::DayOfWeek => DAY,
+        }
+    }
+
     /// The number of the bin that a point in time lies in; the next bin has the next number.
     pub fn number(self, seconds: i64) -> i64 {
         let days = seconds.div_euclid(DAY);

@@ -29,11 +29,14 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         sampler.restore(numbers, past as u64)?;
         (history, seconds) = (about.history, about.seconds);
     }
+    // What the model so far comes to, if that is known.
+    let mut reached = None;
     let stop = loop {
         let epoch = history.len() + 1;
         let clock = Instant::now();
         if !sampler.epoch(interrupt)? {
-            // A part of an epoch is no epoch.
+            // A part of an epoch is no epoch, but has changed the model.
+            reached = None;
             break Stop::Interrupted;
         }
         let spent = clock.elapsed().as_secs_f64();
@@ -50,6 +53,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             evaluation_seconds,
             rate: None,
         });
+        reached = Some((train_rmse, rmses[0]));
         observe(&history[epoch - 1]);
         if interrupt.load(Ordering::Relaxed) {
             break Stop::Interrupted;
@@ -74,12 +78,18 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             numbers
         });
     };
-    let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref()])?;
+    let (train_rmse, test_rmse) = match reached {
+        Some(reached) => reached,
+        None => {
+            let (train_rmse, rmses) = sampler.rmse(&[reported.as_ref()])?;
+            (train_rmse, rmses[0])
+        }
+    };
     Ok(Fitted {
         stop,
         best_epoch: best.map_or(history.len(), |(epoch, _)| epoch),
         train_rmse,
-        test_rmse: rmses[0],
+        test_rmse,
         model: sampler.model(),
         history,
         seconds,

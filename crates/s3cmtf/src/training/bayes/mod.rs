@@ -8,6 +8,8 @@ mod build;
 pub(super) mod cholesky;
 mod core;
 mod coupled;
+mod cut;
+mod distinct;
 mod fit;
 mod graph;
 mod layout;
@@ -30,6 +32,7 @@ use rayon::prelude::*;
 
 use self::core::{CoreState, Pass};
 use self::coupled::Matrix;
+use self::distinct::Distinct;
 use self::mean::{Mean, Naturals};
 use self::noise::Noise;
 use self::random::{gamma, generator, normal};
@@ -90,7 +93,8 @@ impl Sampler {
         let order = problem.order();
         let ranks = params.ranks_for(order);
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let Facts { counts, range, mean, spread, by_row, sample } = Facts::of(&entries, &rows)?;
+        let Facts { counts, range, mean, spread, distinct, by_row, sample } = Facts::of(&entries, &rows)?;
+        let largest = last_rows(&rows);
         let view = |mode: usize| {
             let plan = Plan {
                 mode,
@@ -98,8 +102,10 @@ impl Sampler {
                 ranks: &ranks,
                 level: params.level(),
                 counts: &counts[mode],
+                largest: &largest,
                 mean,
                 spread,
+                distinct: distinct.as_ref(),
                 sample: sample.lists(),
             };
             View::new(&entries, &plan, room)
@@ -234,7 +240,8 @@ impl Sampler {
             there => there,
         };
         let with_average: Vec<usize> = rows.iter().map(|rows| rows + 1).collect();
-        let Facts { counts, sample, .. } = Facts::of(&entries, &with_average)?;
+        let Facts { counts, distinct, sample, .. } = Facts::of(&entries, &with_average)?;
+        let largest = last_rows(&with_average);
         let lead = &self.views[self.lead];
         let plan = Plan {
             mode: lead.mode,
@@ -242,8 +249,10 @@ impl Sampler {
             ranks: &self.ranks,
             level: params.level(),
             counts: &counts[lead.mode],
+            largest: &largest,
             mean: self.mean,
             spread: self.spread,
+            distinct: distinct.as_ref(),
             sample: sample.lists(),
         };
         View::new(&entries, &plan, room).map(Evaluation)
@@ -366,9 +375,11 @@ struct Facts {
     range: [f32; 2],
     mean: f64,
     spread: f64,
+    /// The distinct values, if entries are in memory and those are few.
+    distinct: Option<Distinct>,
     /// For each mode, all entries of some of its rows.
     by_row: Vec<Sample>,
-    /// Any entries.
+    /// Any entries; none if they are in memory, where nothing has to be guessed.
     sample: Sample,
 }
 
@@ -381,6 +392,7 @@ impl Facts {
         let taken: Vec<Vec<bool>> =
             rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
         let mut sample = Sample::new(order, len);
+        let is_there = matches!(entries, Observed::There(_));
         let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
         entries.each(&mut |lists, values| {
             let rows = || {
@@ -398,7 +410,7 @@ impl Facts {
                 for (place, &value) in values.iter().enumerate() {
                     (low, high) = (low.min(value), high.max(value));
                     sum += f64::from(value);
-                    if sample.takes((first + place) as u64) {
+                    if is_there && sample.takes((first + place) as u64) {
                         sample.take(lists, place);
                     }
                 }
@@ -414,8 +426,17 @@ impl Facts {
             Ok(())
         })?;
         let spread = spread(mean, squares / len.max(1) as f64);
-        Ok(Facts { counts, range: [low, high], mean, spread, by_row, sample })
+        let distinct = match entries {
+            Observed::Here(entries) => Distinct::of(entries.values()),
+            Observed::There(_) => None,
+        };
+        Ok(Facts { counts, range: [low, high], mean, spread, distinct, by_row, sample })
     }
+}
+
+/// The last row of modes of so many rows.
+fn last_rows(rows: &[usize]) -> Vec<u32> {
+    rows.iter().map(|&rows| rows.saturating_sub(1) as u32).collect()
 }
 
 /// What values of this mean and variance are divided by.

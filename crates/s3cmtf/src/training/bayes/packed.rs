@@ -1,253 +1,314 @@
-//! Entries in memory, put in the order of a view with their rows packed into one number.
+//! A view of entries in memory, put in order with their rows packed into one number.
 //!
 //! A sort of places looks up a row of each entry somewhere in memory, again for each mode. Here entries are dealt into
-//! buckets of some rows of the first mode, as numbers that have all their rows, and each bucket is sorted while it is in the
-//! fast memory.
+//! buckets by the first bits of a number that has all their rows, and each bucket is sorted and made into runs by one thread
+//! while it is in the fast memory.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
+use s3cmtf_kernels::zeros;
 
-use super::sorted::Take;
-use crate::Error;
+use super::cut::Cut;
+use super::view::{Arrays, Plan, RUN, Store, Values, View};
 use crate::model::take_first;
+use crate::problem::Packing;
 
-/// Entries of a bucket, as far as rows allow.
+/// Entries of a bucket, as far as its bits allow.
 const BUCKET: usize = 1 << 14;
-/// Entries that are packed at a time: a share of all, and some in any case.
-const PASSES: usize = 4;
-const FEWEST: usize = 1 << 18;
+/// Entries whose rows are packed at a time.
+const SOME: usize = 1 << 10;
+/// At most so many first bits say which bucket an entry is in.
+const FIRST: u32 = 16;
 
-/// Rows of an entry, the first mode's in the highest bits, and its value.
-type Packed = (u64, f32);
-
-/// How rows are packed into one number.
-pub(super) struct Packing {
-    /// The modes, the first first, and how many bits their rows take.
-    modes: Vec<(usize, u32)>,
+/// The view of a plan; nothing if the rows of an entry do not fit into a number.
+pub(super) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Option<View> {
+    let packing = Packing::of(plan.largest, &plan.order())?;
+    let buckets = Buckets::new(&packing, lists, values.len());
+    let mut keys = zeros(values.len());
+    let (values, runs) = match plan.distinct {
+        Some(distinct) => {
+            let mut codes = zeros(values.len());
+            let runs = buckets.sort(&mut keys, &mut codes, |entry| distinct.place(values[entry]));
+            let table = distinct.values().iter().map(|&value| plan.centred(value)).collect();
+            (Values::Coded(codes, table), runs)
+        }
+        None => {
+            let mut own = zeros(values.len());
+            let runs = buckets.sort(&mut keys, &mut own, |entry| plan.centred(values[entry]));
+            (Values::Plain(own), runs)
+        }
+    };
+    let arrays = buckets.arrays(&keys, &runs, values);
+    let (entries, runs) = (keys.len(), arrays.rows.len());
+    drop(keys);
+    let mut cut = Cut::new(plan.counts, entries);
+    for (&row, bounds) in arrays.rows.iter().zip(arrays.starts.windows(2)) {
+        cut.add(row, (bounds[1] - bounds[0]) as usize);
+    }
+    let (pieces, strips) = cut.finish();
+    Some(View::of(plan, entries, runs, pieces, strips, Store::Memory(arrays)))
 }
 
-impl Packing {
-    /// Of the rows of these modes; none if they do not fit.
-    pub(super) fn of(lists: &[&[u32]], modes: &[usize]) -> Option<Self> {
-        let bits = |&mode: &usize| {
-            let most = lists[mode].par_iter().copied().max().unwrap_or(0);
-            (mode, 32 - most.leading_zeros())
+/// Where runs begin among numbers in order, in which the partner has so many last bits.
+fn begins(keys: &[u64], partner_bits: u32) -> impl Iterator<Item = usize> {
+    let mut last = None;
+    keys.iter().enumerate().filter_map(move |(place, &key)| {
+        let group = key >> partner_bits;
+        match last {
+            Some((same, start)) if same == group && place - start < RUN => None,
+            _ => {
+                last = Some((group, place));
+                Some(place)
+            }
+        }
+    })
+}
+
+/// Entries dealt into buckets, of which each comes wholly before the next.
+struct Buckets<'a> {
+    packing: &'a Packing,
+    lists: &'a [&'a [u32]],
+    /// The bucket of each of the first bits of a number, which are those above this.
+    of_first: Vec<u32>,
+    above: u32,
+    /// How many entries each bucket has.
+    sizes: Vec<usize>,
+    /// So many entries are dealt by one thread: how many of each bucket those are.
+    own: usize,
+    dealt: Vec<Vec<u32>>,
+}
+
+impl<'a> Buckets<'a> {
+    fn new(packing: &'a Packing, lists: &'a [&'a [u32]], len: usize) -> Self {
+        // No run should be in two buckets.
+        let above = packing.bits().saturating_sub(FIRST).max(packing.last_bits());
+        let own = len.div_ceil(rayon::current_num_threads()).max(BUCKET);
+        let firsts = 1usize << (packing.bits() - above);
+        let count = |number: usize| {
+            let (mut counts, mut keys) = (vec![0u32; firsts], Vec::new());
+            for some in some_of(number * own..((number + 1) * own).min(len)) {
+                packing.pack(lists, some, &mut keys);
+                keys.iter().for_each(|key| counts[(key >> above) as usize] += 1);
+            }
+            counts
         };
-        let modes: Vec<(usize, u32)> = modes.iter().map(bits).collect();
-        (modes.iter().map(|(_, bits)| bits).sum::<u32>() <= u64::BITS).then_some(Packing { modes })
+        let counts: Vec<Vec<u32>> = (0..len.div_ceil(own)).into_par_iter().map(count).collect();
+        let (mut of_first, mut sizes) = (Vec::with_capacity(firsts), vec![0usize]);
+        for first in 0..firsts {
+            let more = counts.iter().map(|counts| counts[first] as usize).sum::<usize>();
+            let last = sizes.len() - 1;
+            if sizes[last] > 0 && sizes[last] + more > BUCKET {
+                sizes.push(0);
+            }
+            let last = sizes.len() - 1;
+            sizes[last] += more;
+            of_first.push(last as u32);
+        }
+        let in_buckets = |counts: Vec<u32>| {
+            let mut dealt = vec![0u32; sizes.len()];
+            counts.iter().zip(&of_first).for_each(|(count, &bucket)| dealt[bucket as usize] += count);
+            dealt
+        };
+        let dealt = counts.into_iter().map(in_buckets).collect();
+        Buckets { packing, lists, of_first, above, sizes, own, dealt }
     }
 
-    fn pack(&self, lists: &[&[u32]], entry: usize) -> u64 {
-        // A shift by all 64 bits can only be that of a mode which has them all.
-        let add = |key: u64, &(mode, bits): &(usize, u32)| {
-            key.checked_shl(bits).unwrap_or(0) | u64::from(lists[mode][entry])
-        };
-        self.modes.iter().fold(0, add)
-    }
-
-    /// Gives all entries to `take`, some at a time, in order; equal ones in the order they had. `counts` are how many entries
-    /// each row of the first mode has.
-    pub(super) fn each(
+    /// Puts the numbers of all entries, and what each has beside it, in order, equal ones in the order that they had. Says
+    /// how many runs each bucket has.
+    fn sort<V: Copy + Default + Send>(
         &self,
-        lists: &[&[u32]],
-        values: &[f32],
-        counts: &[u32],
-        take: &mut Take<'_>,
-    ) -> Result<(), Error> {
-        let Some(&(first, _)) = self.modes.first() else { return Ok(()) };
-        let (bucket_of, sizes) = buckets(counts);
-        let bucket = |row: u32| bucket_of[row as usize] as usize;
-        let own = values.len().div_ceil(rayon::current_num_threads()).max(BUCKET);
-        // How many entries of each bucket each thread has.
-        let dealt: Vec<Vec<u32>> = lists[first]
-            .par_chunks(own)
-            .map(|rows| {
-                let mut counts = vec![0u32; sizes.len()];
-                rows.iter().for_each(|&row| counts[bucket(row)] += 1);
-                counts
+        keys: &mut [u64],
+        values: &mut [V],
+        value: impl Fn(usize) -> V + Sync,
+    ) -> Vec<usize> {
+        let len = keys.len();
+        let shares = self.shares(keys, values);
+        shares.into_par_iter().enumerate().for_each(|(number, mut share)| {
+            let mut next = vec![0usize; self.sizes.len()];
+            let mut packed = Vec::new();
+            for some in some_of(number * self.own..((number + 1) * self.own).min(len)) {
+                self.packing.pack(self.lists, some.clone(), &mut packed);
+                for (&key, entry) in packed.iter().zip(some) {
+                    let bucket = self.of_first[(key >> self.above) as usize] as usize;
+                    let (keys, values) = &mut share[bucket];
+                    keys[next[bucket]] = key;
+                    values[next[bucket]] = value(entry);
+                    next[bucket] += 1;
+                }
+            }
+        });
+        self.split(keys, &self.sizes)
+            .into_par_iter()
+            .zip(self.split(values, &self.sizes))
+            .map_init(Default::default, |other, (keys, values)| {
+                sort(keys, values, other);
+                begins(keys, self.packing.last_bits()).count()
+            })
+            .collect()
+    }
+
+    /// For each thread the places of its own entries in each bucket: those of the first thread come first.
+    fn shares<'k, V>(
+        &self,
+        mut keys: &'k mut [u64],
+        mut values: &'k mut [V],
+    ) -> Vec<Vec<(&'k mut [u64], &'k mut [V])>> {
+        let mut shares: Vec<Vec<_>> = self.dealt.iter().map(|_| Vec::new()).collect();
+        for bucket in 0..self.sizes.len() {
+            for (share, counts) in shares.iter_mut().zip(&self.dealt) {
+                let count = counts[bucket] as usize;
+                share.push((take_first(&mut keys, count), take_first(&mut values, count)));
+            }
+        }
+        shares
+    }
+
+    /// An array in parts of these sizes.
+    fn split<'k, T>(&self, mut array: &'k mut [T], sizes: &[usize]) -> Vec<&'k mut [T]> {
+        sizes.iter().map(|&size| take_first(&mut array, size)).collect()
+    }
+
+    /// The runs of numbers in order, of which so many are in each bucket.
+    fn arrays(&self, keys: &[u64], runs: &[usize], values: Values) -> Arrays {
+        let (packing, width) = (self.packing, self.lists.len() - 2);
+        let total: usize = runs.iter().sum();
+        let (mut rows, mut rest, mut starts) = (zeros(total), zeros(total * width), zeros(total + 1));
+        starts[total] = keys.len() as u32;
+        let mut partners = zeros(keys.len());
+        let widths: Vec<usize> = runs.iter().map(|runs| runs * width).collect();
+        let mut left = keys;
+        let mut first = 0;
+        let keys: Vec<(usize, &[u64])> = self
+            .sizes
+            .iter()
+            .map(|&size| {
+                let (own, after) = left.split_at(size);
+                left = after;
+                first += size;
+                (first - size, own)
             })
             .collect();
-        let most = (values.len() / PASSES).max(FEWEST);
-        let mut unpacked = Unpacked::default();
-        let (mut from, mut packed): (usize, Vec<Packed>) = (0, Vec::new());
-        while from < sizes.len() {
-            let (mut end, mut total) = (from + 1, sizes[from]);
-            while end < sizes.len() && total + sizes[end] <= most {
-                total += sizes[end];
-                end += 1;
-            }
-            packed.clear();
-            packed.resize(total, (0, 0.0));
-            let shares = share(&mut packed, &dealt, from..end);
-            shares.into_par_iter().enumerate().for_each(|(number, mut share)| {
-                let mut next = vec![0usize; end - from];
-                for (&row, entry) in lists[first].iter().zip(0..).skip(number * own).take(own) {
-                    let bucket = bucket(row).wrapping_sub(from);
-                    if bucket < end - from {
-                        share[bucket][next[bucket]] = (self.pack(lists, entry), values[entry]);
-                        next[bucket] += 1;
-                    }
+        let of_runs = self.split(&mut rows, runs).into_par_iter();
+        let of_runs = of_runs.zip(self.split(&mut rest, &widths)).zip(self.split(&mut starts, runs));
+        let of_entries = keys.into_par_iter().zip(self.split(&mut partners, &self.sizes));
+        of_runs.zip(of_entries).for_each(|(((rows, rest), starts), ((first, keys), partners))| {
+            for (run, place) in begins(keys, packing.last_bits()).enumerate() {
+                rows[run] = packing.index(keys[place], 0);
+                starts[run] = (first + place) as u32;
+                for (at, row) in rest[run * width..(run + 1) * width].iter_mut().enumerate() {
+                    *row = packing.index(keys[place], at + 1);
                 }
-            });
-            let mut rest = &mut packed[..];
-            let own = sizes[from..end].iter().map(|&size| take_first(&mut rest, size));
-            own.collect::<Vec<_>>()
-                .into_par_iter()
-                .for_each_init(Vec::new, |other, bucket| sort(bucket, other));
-            for some in packed.chunks(BUCKET) {
-                unpacked.fill(self, some, lists.len());
-                let lists: Vec<&[u32]> = unpacked.lists.iter().map(Vec::as_slice).collect();
-                take(&lists, &unpacked.values, &unpacked.order)?;
             }
-            from = end;
-        }
-        Ok(())
+            let partner = |&key: &u64| packing.index(key, width + 1);
+            partners.iter_mut().zip(keys.iter().map(partner)).for_each(|(row, partner)| *row = partner);
+        });
+        Arrays { rows, rest, starts, partners, values }
     }
 }
 
-/// The bucket of each row, and how many entries each bucket has.
-fn buckets(counts: &[u32]) -> (Vec<u32>, Vec<usize>) {
-    let (mut of_row, mut sizes) = (Vec::with_capacity(counts.len()), vec![0usize]);
-    for &count in counts {
-        let last = sizes.len() - 1;
-        if sizes[last] > 0 && sizes[last] + count as usize > BUCKET {
-            sizes.push(0);
-        }
-        let last = sizes.len() - 1;
-        sizes[last] += count as usize;
-        of_row.push(last as u32);
-    }
-    (of_row, sizes)
+/// A range in parts of which the numbers stay in the fastest memory.
+fn some_of(entries: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    entries.clone().step_by(SOME).map(move |first| first..(first + SOME).min(entries.end))
 }
 
-/// For each thread the place of its own entries in each of some buckets: those of the first thread come first.
-fn share<'a>(
-    mut packed: &'a mut [Packed],
-    dealt: &[Vec<u32>],
-    buckets: std::ops::Range<usize>,
-) -> Vec<Vec<&'a mut [Packed]>> {
-    let mut shares: Vec<Vec<&mut [Packed]>> = dealt.iter().map(|_| Vec::new()).collect();
-    for bucket in buckets {
-        for (share, counts) in shares.iter_mut().zip(dealt) {
-            share.push(take_first(&mut packed, counts[bucket] as usize));
-        }
-    }
-    shares
-}
-
-/// A stable sort, by some bits at a time from the last on; `other` is memory for it.
-fn sort(bucket: &mut [Packed], other: &mut Vec<Packed>) {
+/// Sorts numbers and what they have beside them, equal ones in the order that they had, by some bits at a time from the last
+/// on; `other` is memory for it.
+fn sort<V: Copy + Default>(keys: &mut [u64], values: &mut [V], other: &mut [Vec<(u64, V)>; 2]) {
     const BITS: u32 = 11;
-    if bucket.len() < 1 << BITS {
-        return bucket.sort_by_key(|(key, _)| *key);
+    let least = keys.iter().copied().min().unwrap_or(0);
+    let most = keys.iter().map(|key| key - least).max().unwrap_or(0);
+    let [from, to] = other;
+    from.clear();
+    from.extend(keys.iter().map(|key| key - least).zip(values.iter().copied()));
+    if from.len() < 1 << BITS {
+        from.sort_by_key(|(key, _)| *key);
+    } else {
+        to.resize(from.len(), (0, V::default()));
+        for shift in (0..u64::BITS - most.leading_zeros()).step_by(BITS as usize) {
+            let digit = |key: u64| (key >> shift) as usize & ((1 << BITS) - 1);
+            let mut next = [0u32; 1 << BITS];
+            from.iter().for_each(|(key, _)| next[digit(*key)] += 1);
+            let mut sum = 0;
+            for next in &mut next {
+                (*next, sum) = (sum, sum + *next);
+            }
+            for &one in from.iter() {
+                let next = &mut next[digit(one.0)];
+                to[*next as usize] = one;
+                *next += 1;
+            }
+            std::mem::swap(from, to);
+        }
     }
-    let least = bucket.iter().map(|(key, _)| *key).min().unwrap_or(0);
-    let most = bucket.iter().map(|(key, _)| key - least).max().unwrap_or(0);
-    other.clear();
-    other.extend_from_slice(bucket);
-    let (mut from, mut to) = (&mut bucket[..], &mut other[..]);
-    let mut swapped = false;
-    for shift in (0..u64::BITS - most.leading_zeros()).step_by(BITS as usize) {
-        let digit = |key: u64| ((key - least) >> shift) as usize & ((1 << BITS) - 1);
-        let mut next = [0u32; 1 << BITS];
-        from.iter().for_each(|(key, _)| next[digit(*key)] += 1);
-        let mut sum = 0;
-        for next in &mut next {
-            (*next, sum) = (sum, sum + *next);
-        }
-        for one in from.iter() {
-            let next = &mut next[digit(one.0)];
-            to[*next as usize] = *one;
-            *next += 1;
-        }
-        (from, to, swapped) = (to, from, !swapped);
-    }
-    if swapped {
-        to.copy_from_slice(from);
-    }
-}
-
-/// Some entries as they were before they were packed, in their new order.
-#[derive(Default)]
-struct Unpacked {
-    lists: Vec<Vec<u32>>,
-    values: Vec<f32>,
-    order: Vec<u32>,
-}
-
-impl Unpacked {
-    fn fill(&mut self, packing: &Packing, packed: &[Packed], modes: usize) {
-        self.lists.resize(modes, Vec::new());
-        let mut shift = 0u32;
-        for &(mode, bits) in packing.modes.iter().rev() {
-            let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |above| above - 1);
-            let row = |&(key, _): &Packed| (key.checked_shr(shift).unwrap_or(0) & mask) as u32;
-            self.lists[mode].clear();
-            self.lists[mode].extend(packed.iter().map(row));
-            shift += bits;
-        }
-        self.values.clear();
-        self.values.extend(packed.iter().map(|(_, value)| value));
-        if self.order.len() != packed.len() {
-            self.order = (0..packed.len() as u32).collect();
-        }
+    for ((key, value), one) in keys.iter_mut().zip(values).zip(from.iter()) {
+        (*key, *value) = (one.0 + least, one.1);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use s3cmtf_kernels::Level;
+
+    use super::super::distinct::Distinct;
+    use super::super::view::tests::counts;
     use super::*;
 
-    /// What comes out, entry by entry, and what a stable sort of rows makes of it.
-    fn both(lists: &[Vec<u32>], modes: &[usize]) -> [Vec<Vec<u32>>; 2] {
-        let len = lists[0].len();
-        let values: Vec<f32> = (0..len).map(|entry| entry as f32).collect();
-        let refs: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
-        let rows = lists[modes[0]].iter().max().map_or(0, |&most| most as usize + 1);
-        let mut counts = vec![0u32; rows];
-        lists[modes[0]].iter().for_each(|&row| counts[row as usize] += 1);
-        let mut found = Vec::new();
-        let packing = Packing::of(&refs, modes).unwrap();
-        let mut take = |lists: &[&[u32]], values: &[f32], order: &[u32]| {
-            for &entry in order {
-                let entry = entry as usize;
-                let mut all: Vec<u32> = lists.iter().map(|list| list[entry]).collect();
-                all.push(values[entry] as u32);
-                found.push(all);
-            }
-            Ok(())
+    /// All that a view in memory has, with the values of its entries.
+    fn parts(view: &View) -> (Vec<super::super::view::Piece>, Vec<usize>, [Vec<u32>; 5]) {
+        let Store::Memory(Arrays { rows, rest, starts, partners, values }) = &view.store else {
+            panic!("not in memory")
         };
-        packing.each(&refs, &values, &counts, &mut take).unwrap();
-        let mut expected: Vec<Vec<u32>> = (0..len)
-            .map(|entry| lists.iter().map(|list| list[entry]).chain([entry as u32]).collect())
-            .collect();
-        expected.sort_by_key(|all| modes.iter().map(|&mode| all[mode]).collect::<Vec<u32>>());
-        [found, expected]
+        let values = match values {
+            Values::Plain(values) => values.clone(),
+            Values::Coded(codes, values) => codes.iter().map(|&code| values[code as usize]).collect(),
+        };
+        let values = values.into_iter().map(f32::to_bits).collect();
+        let arrays = [rows.clone(), rest.clone(), starts.clone(), partners.clone(), values];
+        (view.pieces.clone(), view.strips.clone(), arrays)
+    }
+
+    /// The view as it is made here, and one entry by entry.
+    fn both(lists: &[Vec<u32>], values: &[f32], (mode, partner): (usize, usize)) -> [Option<View>; 2] {
+        let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
+        let rows = lists[mode].iter().max().map_or(0, |&most| most as usize + 1);
+        let counts = counts(lists[mode], if rows > 1 << 20 { 0 } else { rows + 2 });
+        let largest: Vec<u32> = lists.iter().map(|list| list.iter().max().copied().unwrap_or(0)).collect();
+        let (ranks, distinct) = (vec![2; lists.len()], Distinct::of(values));
+        let plan = Plan {
+            mode,
+            partner,
+            ranks: &ranks,
+            level: Level::best(),
+            counts: &counts,
+            mean: 1.5,
+            spread: 3.0,
+            largest: &largest,
+            distinct: distinct.as_ref(),
+            sample: &[],
+        };
+        [arrange(&lists, values, &plan), View::one_by_one(&lists, values, &plan).ok()]
     }
 
     #[test]
-    fn entries_come_as_a_stable_sort_of_their_rows_has_them() {
-        for len in [0usize, 1, 1000, 700_000] {
+    fn a_view_is_the_one_that_entries_make_one_by_one() {
+        for len in [0usize, 1, 1000, 300_000] {
             // One row has most of the entries, some have none, and many entries are there twice.
             let lists: Vec<Vec<u32>> = vec![
                 (0..len).map(|i| if i % 3 == 0 { (i * 7 % 5000) as u32 * 2 } else { 6 }).collect(),
                 (0..len).map(|i| (i * 13 % 90) as u32).collect(),
                 (0..len).map(|i| (i / 11 % 7) as u32).collect(),
             ];
-            for modes in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
-                let [found, expected] = both(&lists, &modes);
-                assert_eq!(found, expected, "{len} {modes:?}");
+            let many: Vec<f32> = (0..len).map(|i| i as f32).collect();
+            let few: Vec<f32> = (0..len).map(|i| (i * 31 % 11) as f32 / 2.0).collect();
+            for pair in [(0, 1), (1, 0), (2, 0), (0, 2)] {
+                for values in [&many, &few] {
+                    let [own, other] = both(&lists, values, pair).map(|view| parts(&view.unwrap()));
+                    assert!(own == other, "{len} {pair:?}");
+                }
             }
+            let [own, other] = both(&lists[..2], &few, (1, 0)).map(|view| parts(&view.unwrap()));
+            assert!(own == other, "{len}");
         }
-    }
-
-    #[test]
-    fn rows_that_do_not_fit_are_not_packed() {
-        let full = vec![u32::MAX - 1, 3];
-        let two = [full.clone(), full.clone()];
-        let refs: Vec<&[u32]> = two.iter().map(Vec::as_slice).collect();
-        assert_eq!(Packing::of(&refs, &[1, 0]).unwrap().pack(&refs, 1), 3 << 32 | 3);
-        let three = [full.clone(), vec![0, 1], full];
-        let refs: Vec<&[u32]> = three.iter().map(Vec::as_slice).collect();
-        assert!(Packing::of(&refs, &[0, 1, 2]).is_none());
     }
 }

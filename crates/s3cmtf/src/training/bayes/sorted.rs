@@ -1,8 +1,7 @@
-//! Entries in the order of a view: sorted in memory, or a part at a time.
+//! Entries in the order of a view, a part at a time.
 
 use std::collections::HashSet;
 
-use super::packed::Packing;
 use super::random::mix;
 use super::view::Plan;
 use crate::Error;
@@ -23,23 +22,17 @@ pub(super) type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Er
 pub(super) fn each_sorted(
     entries: &Observed,
     plan: &Plan<'_>,
-    room: Option<&Room>,
+    room: &Room,
     take: &mut Take<'_>,
 ) -> Result<(), Error> {
     let modes = plan.order();
-    let Some(room) = room else {
-        return entries.each(&mut |lists, values| match Packing::of(lists, &modes) {
-            Some(packing) => packing.each(lists, values, plan.counts, take),
-            None => take(lists, values, &order(lists, values.len(), &modes)),
-        });
-    };
     let mut parts = Parts::new(entries.len(), &modes, plan.sample, room)?;
     entries.each(&mut |lists, values| parts.put(lists, values))?;
     parts.each(&mut |lists, values| take(lists, values, &order(lists, values.len(), &modes)))
 }
 
 /// The order of entries by the given modes, the first first.
-fn order(lists: &[&[u32]], len: usize, modes: &[usize]) -> Vec<u32> {
+pub(super) fn order(lists: &[&[u32]], len: usize, modes: &[usize]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..len as u32).collect();
     // The last mode first: every sort keeps what the sorts before it did.
     modes.iter().rev().for_each(|&mode| sort_by_row(&mut order, lists[mode], 0));

@@ -5,10 +5,15 @@ use std::ops::Range;
 use s3cmtf_kernels::Normal;
 
 use super::build::Builder;
-use super::sorted::each_sorted;
+use super::distinct::Distinct;
+use super::packed::arrange;
+use super::sorted::{each_sorted, order};
 use crate::Error;
 use crate::problem::Observed;
 use crate::training::room::{Room, Scratch};
+
+/// The most entries of a run.
+pub(super) const RUN: usize = 1 << 12;
 
 /// Entries ordered by their row in one mode. Of the other modes, one is the *partner*, in which each entry names a row of
 /// its own; consecutive entries that agree in all but the partner are a *run*, and share what the core becomes along those.
@@ -51,7 +56,6 @@ pub(super) enum Store {
 }
 
 /// Runs and their entries.
-#[derive(Default)]
 pub(super) struct Arrays {
     /// The row of each run.
     pub(super) rows: Vec<u32>,
@@ -61,7 +65,14 @@ pub(super) struct Arrays {
     pub(super) starts: Vec<u32>,
     /// The partner's row of each entry.
     pub(super) partners: Vec<u32>,
-    pub(super) values: Vec<f32>,
+    pub(super) values: Values,
+}
+
+/// The values of entries.
+pub(super) enum Values {
+    Plain(Vec<f32>),
+    /// The place of each among the distinct ones.
+    Coded(Vec<u8>, Vec<f32>),
 }
 
 /// Consecutive runs of a view, counted from 0 here.
@@ -92,9 +103,13 @@ pub(super) struct Plan<'a> {
     pub(super) level: s3cmtf_kernels::Level,
     /// How many entries each row of the mode has.
     pub(super) counts: &'a [u32],
+    /// The largest row of each mode, or a larger number.
+    pub(super) largest: &'a [u32],
     /// What values are centred by, and divided by.
     pub(super) mean: f64,
     pub(super) spread: f64,
+    /// The distinct values, if they are known and few.
+    pub(super) distinct: Option<&'a Distinct>,
     /// Some entries, for the order of the others to be guessed from; needed where there is a room.
     pub(super) sample: &'a [Vec<u32>],
 }
@@ -102,24 +117,64 @@ pub(super) struct Plan<'a> {
 impl Plan<'_> {
     /// The modes by which entries are ordered, the first first.
     pub(super) fn order(&self) -> Vec<usize> {
-        let rest = (0..self.ranks.len()).filter(|&other| other != self.mode && other != self.partner);
-        [self.mode].into_iter().chain(rest).chain([self.partner]).collect()
+        [self.mode].into_iter().chain(self.rest()).chain([self.partner]).collect()
+    }
+
+    /// The modes that are neither the view's nor the partner.
+    pub(super) fn rest(&self) -> Vec<usize> {
+        (0..self.ranks.len()).filter(|&other| other != self.mode && other != self.partner).collect()
+    }
+
+    /// A value as the view has it.
+    pub(super) fn centred(&self, value: f32) -> f32 {
+        ((f64::from(value) - self.mean) / self.spread) as f32
     }
 }
 
 impl View {
     /// Orders entries: in memory if they are there, or else in the room that there is for them.
     pub(super) fn new(entries: &Observed, plan: &Plan<'_>, room: Option<&Room>) -> Result<Self, Error> {
-        let room = match entries {
-            Observed::Here(_) => None,
-            Observed::There(_) => Some(room.ok_or_else(|| Error::Problem("no room for entries".into()))?),
-        };
-        let mut builder = Builder::new(plan, entries.len(), room.map(Room::scratch).transpose()?);
-        each_sorted(entries, plan, room, &mut |lists, values, order| builder.add(lists, values, order))?;
+        match entries {
+            Observed::Here(entries) => {
+                let lists: Vec<&[u32]> = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
+                match arrange(&lists, entries.values(), plan) {
+                    Some(view) => Ok(view),
+                    None => View::one_by_one(&lists, entries.values(), plan),
+                }
+            }
+            Observed::There(_) => {
+                let room = room.ok_or_else(|| Error::Problem("no room for entries".into()))?;
+                let mut builder = Builder::new(plan, entries.len(), Some(room.scratch()?));
+                each_sorted(entries, plan, room, &mut |lists, values, order| {
+                    builder.add(lists, values, order)
+                })?;
+                builder.finish()
+            }
+        }
+    }
+
+    /// A view in memory, whatever rows entries have.
+    pub(super) fn one_by_one(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Result<Self, Error> {
+        let mut builder = Builder::new(plan, values.len(), None);
+        builder.add(lists, values, &order(lists, values.len(), &plan.order()))?;
         builder.finish()
     }
 
-    /// The runs of a piece; `buffer` holds them, if they are not in memory.
+    /// The view of a plan.
+    pub(super) fn of(
+        plan: &Plan<'_>,
+        entries: usize,
+        runs: usize,
+        pieces: Vec<Piece>,
+        strips: Vec<usize>,
+        store: Store,
+    ) -> Self {
+        let Plan { mode, partner, ranks, level, .. } = *plan;
+        let normal = Normal::new(level, ranks[mode], ranks[partner]);
+        View { mode, partner, rest: plan.rest(), normal, entries, runs, pieces, strips, store }
+    }
+
+    /// The runs of a piece; `buffer` holds what is not in memory as it is needed.
     pub(super) fn block<'a>(&'a self, piece: usize, buffer: &'a mut Vec<u32>) -> Result<Block<'a>, Error> {
         let runs = self.pieces[piece].runs();
         let width = self.rest.len();
@@ -127,12 +182,21 @@ impl View {
             Store::Memory(arrays) => {
                 let starts = &arrays.starts[runs.start..=runs.end];
                 let entries = starts[0] as usize..starts[starts.len() - 1] as usize;
+                let values = match &arrays.values {
+                    Values::Plain(values) => &values[entries.clone()],
+                    Values::Coded(codes, values) => {
+                        buffer.clear();
+                        let value = |&code: &u8| values[code as usize].to_bits();
+                        buffer.extend(codes[entries.clone()].iter().map(value));
+                        bytemuck::cast_slice(buffer)
+                    }
+                };
                 Ok(Block {
                     rows: &arrays.rows[runs.clone()],
                     rest: &arrays.rest[runs.start * width..runs.end * width],
                     starts,
-                    partners: &arrays.partners[entries.clone()],
-                    values: &arrays.values[entries],
+                    partners: &arrays.partners[entries],
+                    values,
                 })
             }
             Store::Scratch(scratch, places) => {
@@ -196,8 +260,20 @@ pub(super) mod tests {
         counts: &[u32],
         ranks: &[usize],
     ) -> View {
-        let plan =
-            Plan { mode, partner, ranks, level: Level::best(), counts, mean: 0.0, spread: 1.0, sample: &[] };
+        let distinct = Distinct::of(values);
+        let largest: Vec<u32> = indices.iter().map(|rows| rows.iter().max().copied().unwrap_or(0)).collect();
+        let plan = Plan {
+            mode,
+            partner,
+            ranks,
+            level: Level::best(),
+            counts,
+            largest: &largest,
+            mean: 0.0,
+            spread: 1.0,
+            distinct: distinct.as_ref(),
+            sample: &[],
+        };
         let entries = Entries::from_rows(String::new(), indices.to_vec(), values.to_vec());
         View::new(&Observed::Here(entries), &plan, None).unwrap()
     }

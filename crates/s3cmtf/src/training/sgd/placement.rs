@@ -182,8 +182,7 @@ impl Placement {
 
     /// Rows of values in the order of places, and room for `more` numbers after them.
     pub(crate) fn arrange(&self, values: &[f32], rank: usize, more: usize) -> Vec<f32> {
-        let mut placed = vec![0.0; values.len() + more];
-        s3cmtf_kernels::advise_huge_pages(&mut placed);
+        let mut placed = s3cmtf_kernels::zeros(values.len() + more);
         for (row, &place) in values.chunks_exact(rank).zip(&self.place) {
             placed[place as usize * rank..][..rank].copy_from_slice(row);
         }

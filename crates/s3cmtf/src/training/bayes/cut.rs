@@ -1,0 +1,112 @@
+//! Cuts runs into pieces, for threads to take, and into strips.
+
+use super::view::Piece;
+
+/// The most entries of a piece, unless one run has more.
+pub(super) const PIECE: usize = 1 << 13;
+/// There are at most so many strips, of at least so many entries each.
+const STRIPS: usize = 64;
+const STRIP: usize = 1 << 13;
+
+/// Runs that come one behind the other, and what they were cut into.
+pub(super) struct Cut<'a> {
+    /// How many entries each row has.
+    counts: &'a [u32],
+    /// How many entries there will be, how many there are, and how many runs.
+    total: usize,
+    entries: usize,
+    runs: usize,
+    pieces: Vec<Piece>,
+    strips: Vec<usize>,
+    /// The first row and run that are in no piece yet, and how many entries those runs have.
+    row: usize,
+    first_run: usize,
+    pending: usize,
+    /// The row of the last run, and whether it has too many entries for one piece.
+    last_row: Option<usize>,
+    is_long: bool,
+}
+
+impl<'a> Cut<'a> {
+    pub(super) fn new(counts: &'a [u32], total: usize) -> Self {
+        Cut {
+            counts,
+            total,
+            entries: 0,
+            runs: 0,
+            pieces: Vec::new(),
+            strips: Vec::new(),
+            row: 0,
+            first_run: 0,
+            pending: 0,
+            last_row: None,
+            is_long: false,
+        }
+    }
+
+    /// Adds the next run: its row, and how many entries it has.
+    pub(super) fn add(&mut self, row: u32, entries: usize) {
+        let (row, run, strips) = (row as usize, self.runs, self.strip_count());
+        while self.strips.len() < strips && self.entries >= self.total * self.strips.len() / strips {
+            self.strips.push(run);
+        }
+        if self.last_row != Some(row) {
+            self.end_long_row();
+            let size = self.counts[row] as usize;
+            self.is_long = size > PIECE;
+            if self.is_long || self.first_run < run && self.pending + size > PIECE {
+                if self.row < row {
+                    self.end_piece(Piece::Rows { rows: self.row..row, runs: self.first_run..run });
+                }
+                self.row = row;
+            }
+            self.last_row = Some(row);
+        }
+        if self.is_long && self.first_run < run && self.pending + entries > PIECE {
+            self.end_piece(Piece::Part { row, runs: self.first_run..run });
+        }
+        self.pending += entries;
+        self.entries += entries;
+        self.runs += 1;
+    }
+
+    fn strip_count(&self) -> usize {
+        (self.total / STRIP).clamp(1, STRIPS)
+    }
+
+    /// Ends the last piece of a row that has several.
+    fn end_long_row(&mut self) {
+        if let (true, Some(row)) = (self.is_long, self.last_row) {
+            self.end_piece(Piece::Part { row, runs: self.first_run..self.runs });
+            self.row = row + 1;
+        }
+    }
+
+    /// Adds a piece, which begins where the one before ended.
+    fn end_piece(&mut self, piece: Piece) {
+        (self.first_run, self.pending) = (piece.runs().end, 0);
+        self.pieces.push(piece);
+    }
+
+    /// How many runs there are.
+    pub(super) fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// The pieces so far: all runs before the last that can no longer change them.
+    pub(super) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// There are no more runs: what is left becomes pieces as well. The strips are given by the runs where they begin, and
+    /// the end of the last.
+    pub(super) fn finish(mut self) -> (Vec<Piece>, Vec<usize>) {
+        self.end_long_row();
+        let rows = self.counts.len();
+        if self.row < rows {
+            self.end_piece(Piece::Rows { rows: self.row..rows, runs: self.first_run..self.runs });
+        }
+        self.strips.resize(self.strip_count() + 1, self.runs);
+        (self.pieces, self.strips)
+    }
+}
