@@ -3,8 +3,9 @@
 
     tests/python.py [COMMAND]
 
-COMMAND is the s3cmtf that the package is held against, target/debug/s3cmtf unless given. A virtual environment under target/
-has what is needed; it is made where it is missing and kept.
+COMMAND is the s3cmtf that the package is held against, target/debug/s3cmtf unless given. Virtual environments under target/
+have what is needed; they are made where they are missing and kept. All tests run with the Python that runs this, and those that
+need few other packages with every other version from 3.10 to 3.13 that is there: on the path, or installed by pyenv.
 """
 
 import hashlib
@@ -20,7 +21,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "crates" / "python"
 # Compiled when it is installed; where there is no compiler for it, one block of a tutorial is left out.
 EXTRA = "libmf>=0.9.2"
-REQUIREMENTS = PACKAGE / "tests" / "requirements.txt"
+TESTS = PACKAGE / "tests"
+# What other versions of Python leave out: it is about other packages, of which some are late with new versions.
+ONCE = ["test_documents.py", "test_factorize.py", "test_notebooks.py", "test_plot.py"]
+VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+PYTEST = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
 
 def run(*words: object, **more: object) -> None:
@@ -32,42 +38,62 @@ def run(*words: object, **more: object) -> None:
     )
 
 
-def environment(target: Path) -> Path:
-    """A virtual environment with the requirements, made anew when they change."""
-    folder = target / "python-tests"
+def environment(folder: Path, interpreter: Path, version: str, requirements: Path, extra: str | None = None) -> Path:
+    """The Python of a virtual environment with the requirements, made anew when they or the interpreter change."""
     mark = folder / "requirements.sha256"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
+    texts = [path.read_bytes() for path in sorted(TESTS.glob("*.txt"))]
+    wanted = hashlib.sha256(b"".join(texts) + requirements.name.encode() + version.encode()).hexdigest()
+    python = folder / "bin" / "python"
     if not mark.exists() or mark.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=True)
-        run(
-            folder / "bin" / "python",
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "-r",
-            REQUIREMENTS,
-        )
-        extra = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", EXTRA]
-        if subprocess.run(extra, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
-            print(f"python: {EXTRA} cannot be installed, and is done without", flush=True)
+        run(interpreter, "-m", "venv", folder)
+        # Most of what is installed is never imported, so it is not compiled.
+        run(python, *PIP, "--no-compile", "-r", requirements)
+        if extra and subprocess.run([python, *PIP, extra], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            print(f"python: {extra} cannot be installed, and is done without", flush=True)
         mark.write_text(wanted)
-    return folder / "bin"
+    return python
+
+
+def version_of(interpreter: Path) -> str | None:
+    """The version of an interpreter, if it can be run and make virtual environments: there may be shims of none."""
+    words = [interpreter, "-c", "import ensurepip, sys, venv; print(sys.version)"]
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def others() -> list[tuple[str, Path, str]]:
+    """The other versions of Python that are there: short, the interpreter, and in full."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = []
+    for short in VERSIONS:
+        if short == f"{sys.version_info.major}.{sys.version_info.minor}":
+            continue
+        on_path = [Path(path) for path in [shutil.which(f"python{short}")] if path]
+        for interpreter in on_path + sorted(pyenv.glob(f"{short}.*/bin/python{short}")):
+            version = version_of(interpreter)
+            if version and version.startswith(f"{short}."):
+                found.append((short, interpreter, version))
+                break
+    return found
 
 
 def main() -> int:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
     command = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else target / "debug" / "s3cmtf"
-    programs = environment(target)
+    everything = TESTS / "requirements.txt"
+    python = environment(target / "python-tests", Path(sys.executable), sys.version, everything, EXTRA)
+    programs = python.parent
     wheels = target / "python-wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     # The profile of the other tests, so that what they have built is not built again.
-    maturin = [programs / "maturin", "build", "--profile", "dev", "--interpreter", programs / "python", "--out", wheels]
-    run(*maturin, cwd=PACKAGE)
-    install = ["install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
-    run(programs / "python", "-m", "pip", *install, *wheels.glob("*.whl"))
+    run(programs / "maturin", "build", "--profile", "dev", "--interpreter", python, "--out", wheels, cwd=PACKAGE)
+    wheel = next(wheels.glob("*.whl"))
+    install = [*PIP, "--force-reinstall", "--no-deps", wheel]
+    run(python, *install)
     run(programs / "ruff", "check", "--quiet", "--no-cache", ".", cwd=PACKAGE)
     run(programs / "ruff", "format", "--check", "--quiet", "--no-cache", ".", cwd=PACKAGE)
     # From a folder where the source of the package cannot be taken for it.
@@ -75,39 +101,19 @@ def main() -> int:
     shutil.rmtree(tests, ignore_errors=True)
     shutil.copytree(PACKAGE / "tests", tests)
     more = {"cwd": tests, "env": {**os.environ, "S3CMTF_COMMAND": str(command), "S3CMTF_ROOT": str(ROOT)}}
-    installed = subprocess.run(
-        [programs / "python", "-c", "import s3cmtf; print(s3cmtf.__path__[0])"],
-        check=True,
-        cwd=tests,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    run(programs / "python", "-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", ".", **more)
-    run(
-        programs / "python",
-        "-m",
-        "pytest",
-        "-q",
-        "--doctest-modules",
-        "-p",
-        "no:cacheprovider",
-        installed.stdout.strip(),
-        **more,
-    )
-    run(
-        programs / "python",
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file",
-        PACKAGE / "pyproject.toml",
-        "-p",
-        "s3cmtf",
-        **more,
-    )
-    run(programs / "python", "-m", "mypy", "--strict", "typed_example.py", **more)
+    where = [python, "-c", "import s3cmtf; print(s3cmtf.__path__[0])"]
+    installed = subprocess.run(where, check=True, cwd=tests, stdout=subprocess.PIPE, text=True).stdout.strip()
+    run(python, *PYTEST, ".", **more)
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", installed, **more)
+    run(python, "-m", "mypy", "--strict", "--config-file", PACKAGE / "pyproject.toml", "-p", "s3cmtf", **more)
+    run(python, "-m", "mypy", "--strict", "typed_example.py", **more)
     # That the stubs are those of the module that was built.
-    run(programs / "python", "-m", "mypy.stubtest", "s3cmtf._s3cmtf", **more)
+    run(python, "-m", "mypy.stubtest", "s3cmtf._s3cmtf", **more)
+    for short, interpreter, version in others():
+        other = environment(target / f"python-tests-{short}", interpreter, version, TESTS / "each.txt")
+        run(other, *install)
+        run(other, *PYTEST, *[f"--ignore={name}" for name in ONCE], ".", **more)
+        print(f"python: also with {short}", flush=True)
     return 0
 
 

@@ -56,8 +56,8 @@ def fitted(world: World):
 @pytest.fixture(scope="session")
 def command():
     """The command that was built from the same library."""
-    root = Path(__file__).resolve().parents[3]
-    path = Path(os.environ.get("S3CMTF_COMMAND", root / "target" / "debug" / "s3cmtf"))
+    said = os.environ.get("S3CMTF_COMMAND")
+    path = Path(said) if said else Path(__file__).resolve().parents[3] / "target" / "debug" / "s3cmtf"
     assert path.exists(), f"{path}: the command is not built"
 
     def run(*words: str) -> str:

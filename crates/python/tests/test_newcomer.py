@@ -108,6 +108,8 @@ def test_side_data_come_in_many_forms(world, tmp_path, command):
     assert [f"{size} entries" in line for size, line in zip((240, 60, 60), kept.values())] == [True] * 3, kept
     with pytest.raises(ValueError, match=r"couple film: index has 2 names, but the shape is \(60, 4\)"):
         fit(world.train, couple=[s3cmtf.Coupled("film", matrix, index=["a", "b"])], **world.words)
+    with pytest.raises(ValueError, match=r'none of its rows is a film of the tensor: it has "0", the tensor "Film 0" and'):
+        fit(world.train, couple=[s3cmtf.Coupled("film", matrix)], **world.words)
     with pytest.raises(TypeError, match=r"couple should be a list of s3cmtf\.Coupled, but has a tuple"):
         fit(world.train, couple=[("film", matrix)], **world.words)
 

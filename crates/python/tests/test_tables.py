@@ -167,7 +167,7 @@ def test_entities_on_one_side_only_are_told_of(world):
     with pytest.warns(s3cmtf.Note) as notes:
         s3cmtf.S3CMTF(rank=3, epochs=2).fit(world.train, couple=[s3cmtf.Coupled("film", genres)], **WORDS)
     told = " ".join(str(note.message) for note in notes)
-    assert "1 of film have no entry in the tensor" in told and "59 of the tensor's 60 of film are not in this file" in told
+    assert "1 of film have no entry in the tensor" in told and "59 of the tensor's 60 of film are not in it" in told
 
 
 @pytest.mark.parametrize(

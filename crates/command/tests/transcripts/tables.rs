@@ -36,8 +36,8 @@ fn folder() -> Folder {
 fn names_go_in_and_come_out() {
     let folder = folder();
     folder.run(FIT).succeeds().says(&[
-        "films.csv: 2 of film have no entry in the tensor; they are kept, known from this file alone",
-        "films.csv: 1 of the tensor's 9 of film are not in this file",
+        "films.csv: 2 of film have no entry in the tensor; they are kept, known from it alone",
+        "films.csv: 1 of the tensor's 9 of film are not in it",
     ]);
     folder.write("cells.csv", "when,film,user\n2017-03-05T10:00:00Z,F2,\"user, 3\"\n2019-01-01,F10,nobody\n");
     let shown = folder.run("predict model cells.csv --std").succeeds();
@@ -145,6 +145,10 @@ fn errors_name_file_line_column_and_value() {
     fit("--modes user,film --value stars --couple flim=films.csv:film,genres")
         .fails(2, &["there is no mode flim", "user, film"]);
     fit("--modes user,film --value stars --sizes 3,4").fails(2, &["--sizes is for files of indices"]);
+    fit("--modes user,film --value stars --couple film=films.csv:title,genres").fails(
+        1,
+        &["films.csv: none of its rows is a film of the tensor: it has ", "the tensor \"F0\" and the like"],
+    );
     folder.write("broken.csv", "user,film,stars\na,x,1\nb,y\n");
     folder.run("fit broken.csv --modes user,film --value stars").fails(1, &["broken.csv:3:"]);
 }
@@ -156,7 +160,7 @@ fn a_table_can_be_coupled_to_numbered_modes() {
     folder
         .run("fit ratings.tns --modes user,item,month --couple item=side.csv,zeros --rank 2 --epochs 3 --quiet")
         .succeeds()
-        .says(&["are not in this file"]);
+        .says(&["are not in it"]);
     folder.write("side.csv", "item,kind\n1,old\nzwei,new\n");
     folder
         .run("fit ratings.tns --modes user,item,month --couple item=side.csv,zeros --rank 2")

@@ -95,7 +95,8 @@ impl Couple {
     /// `known` is how many ids each mode has without it. `tell` is told of ids that are only on one side.
     ///
     /// # Errors
-    /// If the table cannot be read, if it is not obvious which columns are meant, or at a value that cannot be used.
+    /// If the table cannot be read, if it is not obvious which columns are meant, at a value that cannot be used, or if there
+    /// is someone to tell and no row is one of the tensor's.
     pub fn read(
         &self,
         modes: &[String],
@@ -134,6 +135,13 @@ impl Couple {
         let matrix = spec.matrix(read, mode, naming.as_mut(), known);
         let Matrix { coupled, added, absent } = matrix.map_err(|error| table.explain(error, &wants))?;
         let Some(tell) = tell else { return Ok(coupled) };
+        if let (Some(naming), true) = (naming, absent == known && added > 0) {
+            // Nothing could be learnt from it: another column is meant, or places are where names should be.
+            let (own, other) = (naming.labels.get(known as u32), naming.labels.get(0));
+            return Err(Error::Problem(format!(
+                "{name}: none of its rows is a {mode_name} of the tensor: it has {own:?}, the tensor {other:?} and the like"
+            )));
+        }
         let mode = mode_name.to_owned();
         if added > 0 {
             tell(Note::Added { table: name.clone(), count: added, mode: mode.clone() });

@@ -41,10 +41,10 @@ impl fmt::Display for Note {
             }
             Note::Added { table, count, mode } => write!(
                 f,
-                "{table}: {count} of {mode} have no entry in the tensor; they are kept, known from this file alone"
+                "{table}: {count} of {mode} have no entry in the tensor; they are kept, known from it alone"
             ),
             Note::Absent { table, count, of, mode } => {
-                write!(f, "{table}: {count} of the tensor's {of} of {mode} are not in this file")
+                write!(f, "{table}: {count} of the tensor's {of} of {mode} are not in it")
             }
         }
     }

@@ -272,3 +272,120 @@ pub fn plain_names(modes: Option<&[ModeSpec]>) -> Option<Option<Vec<String>>> {
 fn mode_names(model: &Model) -> Vec<String> {
     model.modes().iter().map(|mode| mode.name().to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+    use crate::files::{Fetch, Frame, Raw};
+    use crate::problem::Kind;
+    use crate::table::Labels;
+
+    fn texts(values: &[&str]) -> Raw {
+        let mut labels = Labels::new();
+        Raw::Texts { codes: values.iter().map(|value| labels.id(value)).collect(), labels }
+    }
+
+    /// A table of these columns, and how often all of a column was asked for.
+    fn table(name: &str, columns: Vec<(&str, Raw)>) -> (Given, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let rows = columns.first().map_or(0, |(_, values)| match values {
+            Raw::Texts { codes, .. } => codes.len(),
+            Raw::Signed(values) | Raw::Times(values) => values.len(),
+            Raw::Numbers(values) => values.len(),
+            Raw::Unsigned(values) => values.len(),
+        });
+        let fetch = |values: Raw| -> Fetch {
+            let asked = Arc::clone(&asked);
+            Box::new(move |most| {
+                asked.fetch_add(usize::from(most.is_none()), Relaxed);
+                Ok(values.clone())
+            })
+        };
+        let columns = columns.into_iter().map(|(name, values)| (name.to_owned(), fetch(values))).collect();
+        (Given::Frame(Arc::new(Frame::new(name, rows, columns))), asked)
+    }
+
+    fn ratings() -> (Given, Arc<AtomicUsize>) {
+        table(
+            "ratings",
+            vec![
+                ("user", texts(&["ann", "bob", "ann", "bob"])),
+                ("film", texts(&["Up", "Up", "Heat", "Up"])),
+                ("rating", Raw::Numbers(vec![4.0, 2.0, 5.0, 3.0])),
+            ],
+        )
+    }
+
+    fn couple(mode: &str, table: Given) -> Couple {
+        Couple {
+            mode: mode.into(),
+            table,
+            columns: Vec::new(),
+            split: None,
+            kind: Kind::Zeros,
+            weight: None,
+            name: None,
+            label: format!("couple {mode}"),
+            words: format!("couple {mode}"),
+            example: "columns={row},{column}".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_obvious_is_taken_and_told() {
+        let mut notes = Vec::new();
+        let (problem, given) =
+            Input::new(ratings().0).read(None, &mut |note| notes.push(note.to_string())).unwrap();
+        assert_eq!(notes, ["taken for: modes user,film, value rating"]);
+        assert_eq!((given, problem.entries().values()), (4, &[4.0, 2.5, 5.0][..]));
+        assert_eq!(problem.notes(), ["ratings: 1 duplicate entry was merged into the mean of the values"]);
+        assert_eq!((problem.modes()[1].label(0).as_ref(), problem.value()), ("Heat", Some("rating")));
+    }
+
+    #[test]
+    fn rows_without_a_value_are_counted() {
+        let modes = Some(vec!["user".parse().unwrap(), "film".parse().unwrap()]);
+        let input = Input { modes, ..Input::new(ratings().0) };
+        let (problem, _) = input.read(None, &mut |_| ()).unwrap();
+        assert_eq!(problem.entries().values(), [1.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn a_mistyped_mode_does_not_wait_for_the_tensor() {
+        let (tensor, asked) = ratings();
+        let genres = table("genres", vec![("film", texts(&["Up"])), ("genre", texts(&["Drama"]))]).0;
+        let modes = Some(vec!["user".parse().unwrap(), "film".parse().unwrap()]);
+        let input = Input { modes, couple: vec![couple("flim", genres)], ..Input::new(tensor) };
+        let error = input.read(None, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("there is no mode flim") && error.contains("film"), "{error}");
+        assert_eq!(asked.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_matrix_says_what_it_has_more_and_less_and_must_have_something() {
+        let read = |films: &[&str]| {
+            let genres = vec![("film", texts(films)), ("genre", texts(&vec!["Drama"; films.len()]))];
+            let genres = couple("film", table("genres", genres).0);
+            let mut notes = Vec::new();
+            let input = Input { couple: vec![genres], ..Input::new(ratings().0) };
+            let read = input.read(None, &mut |note| notes.push(note.to_string()));
+            read.map(|(problem, _)| (problem.coupled()[0].name().to_owned(), notes.split_off(1)))
+                .map_err(|error| error.to_string())
+        };
+        let (name, notes) = read(&["Up", "Alien"]).unwrap();
+        assert_eq!(name, "film/genre");
+        assert_eq!(
+            notes,
+            [
+                "genres: 1 of film have no entry in the tensor; they are kept, known from it alone",
+                "genres: 1 of the tensor's 2 of film are not in it"
+            ]
+        );
+        let error = read(&["0", "1"]).unwrap_err();
+        let what = "none of its rows is a film of the tensor: it has \"0\", the tensor \"Heat\" and the like";
+        assert_eq!(error, format!("genres: {what}"));
+    }
+}

@@ -29,15 +29,12 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         sampler.restore(numbers, past as u64)?;
         (history, seconds) = (about.history, about.seconds);
     }
-    // What the model so far comes to, if that is known.
-    let mut reached = None;
-    let stop = loop {
+    let (stop, reached) = loop {
         let epoch = history.len() + 1;
         let clock = Instant::now();
         if !sampler.epoch(interrupt)? {
             // A part of an epoch is no epoch, but has changed the model.
-            reached = None;
-            break Stop::Interrupted;
+            break (Stop::Interrupted, None);
         }
         let spent = clock.elapsed().as_secs_f64();
         seconds += spent;
@@ -53,10 +50,10 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             evaluation_seconds,
             rate: None,
         });
-        reached = Some((train_rmse, rmses[0]));
+        let reached = Some((train_rmse, rmses[0]));
         observe(&history[epoch - 1]);
         if interrupt.load(Ordering::Relaxed) {
-            break Stop::Interrupted;
+            break (Stop::Interrupted, reached);
         }
         // Early draws are not typical, and what they come to is no reason to stop.
         if let (Some(patience), Some(rmse), true) =
@@ -65,11 +62,11 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             if best.is_none_or(|(_, least)| rmse < least) {
                 best = Some((epoch, rmse));
             } else if best.is_some_and(|(at, _)| epoch - at >= patience) {
-                break Stop::Patience;
+                break (Stop::Patience, reached);
             }
         }
         if epoch >= params.epochs {
-            break Stop::Epochs;
+            break (Stop::Epochs, reached);
         }
         keeper.keep(&history, seconds, || {
             let mut numbers = sampler.numbers();
