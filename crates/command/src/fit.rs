@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use s3cmtf::files::KeptData;
 use s3cmtf::report::Options;
-use s3cmtf::{Algorithm, Entries, HoldOut, Params, Problem, Run, Stop, files};
+use s3cmtf::{Algorithm, Entries, HoldOut, Problem, Run, Stop, files};
 
 use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
@@ -36,11 +36,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     let resume = args.resume.as_deref().map(files::load_checkpoint).transpose()?;
     let mut params = args.settings.params(init.as_ref())?;
     if let Some(checkpoint) = &resume {
-        let about = &checkpoint.about;
-        if params != Params::default() && params != about.params {
-            return Err(usage("--resume goes on with the settings of the run: no others can be given"));
-        }
-        params = about.params.clone();
+        params = checkpoint.params(&params)?;
     }
     let init = init.map(|(model, _)| model);
     let data = Data::read(args, &params, init.as_ref())?;
@@ -88,9 +84,6 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         training = training.warm_start(model);
     }
     if let Some(checkpoint) = resume {
-        if let (Some(how), None) = (checkpoint.about.holdout, holdout) {
-            training = training.holdout_by(how);
-        }
         training = training.resume(checkpoint);
     }
     if let (Some(every), Some(folder)) = (args.checkpoint_every, &args.out) {

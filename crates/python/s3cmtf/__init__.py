@@ -19,6 +19,7 @@ from ._factorize import TuckerTensor, factorize
 from ._parts import CoupledFactor, Factors
 from ._progress import Epoch
 from ._s3cmtf import __version__, instructions
+from ._tables import Files
 from ._world import World, make_world
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Epoch",
     "Evaluation",
     "Factors",
+    "Files",
     "NotFittedError",
     "Note",
     "TuckerTensor",

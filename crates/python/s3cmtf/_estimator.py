@@ -148,6 +148,9 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         eval_set: Any = None,
         holdout: Any = None,
         init: S3CMTF | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> S3CMTF:
         """Factorizes.
 
@@ -160,6 +163,10 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         eval_set : entries whose RMSE is in the history, as ``X`` or as ``(X, y)``; nothing is chosen by them.
         holdout : a share of the entries to hold out, or ``("last", mode, share)``, or ``("leave", mode, count)``.
         init : a fitted model to start from.
+        checkpoint, checkpoint_every : a folder where what is needed to go on is kept, every so many seconds, ten minutes
+            unless told otherwise; ``save`` may take the same folder.
+        resume : the folder of a checkpoint to go on from, with its settings; the data are to be given again. What comes out
+            is what the run that was stopped would have come to.
 
         Ctrl-C stops early and keeps the model so far.
 
@@ -174,10 +181,14 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         watcher = Watcher(resolved["epochs"], bool(self.verbose), self.callbacks or [])
         start = None if init is None else init._fitted()
         observe = watcher if self.verbose or self.callbacks else None
+        kept = None if checkpoint is None else (os.fspath(checkpoint), checkpoint_every)
+        begun = None if resume is None else os.fspath(resume)
+        settings, preset, keep = self._settings(), self._preset(), self.keep_data
         try:
-            run = _s3cmtf.train(problem, self._settings(), self._preset(), test, holdout, start, self.keep_data, observe)
+            run, notes = _s3cmtf.train(problem, settings, preset, test, holdout, start, kept, begun, keep, observe)
         finally:
             watcher.close()
+        tell(notes)
         self._take(run, table)
         if self.stop_ == "interrupted" and not watcher.stopped:
             warnings.warn("interrupted; the model so far was kept", Note, stacklevel=2)

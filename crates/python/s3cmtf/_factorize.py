@@ -140,7 +140,7 @@ def factorize(
     problem, notes = _s3cmtf.Problem.of_indices(indices, np.ascontiguousarray(values, dtype=np.float32), sizes, matrices)
     for note in notes:
         warnings.warn(note, Note, stacklevel=2)
-    run = _s3cmtf.train(problem, said._settings(), said.preset, None, None, None, False, None)
+    run, _ = _s3cmtf.train(problem, said._settings(), said.preset, None, None, None, None, None, False, None)
     array = run.core()
     return TuckerTensor(
         core=None if core == "diagonal" else array,

@@ -111,9 +111,11 @@ def train(
     test: tuple[Table, str | None] | None,
     holdout: Any,
     init: Run | None,
+    checkpoint: tuple[str, float | None] | None,
+    resume: str | None,
     keep: bool,
     observe: _Observe | None,
-) -> Run: ...
+) -> tuple[Run, list[str]]: ...
 def tune(
     problem: Problem,
     settings: dict[str, Any],

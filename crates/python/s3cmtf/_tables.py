@@ -159,9 +159,34 @@ def is_instance(value: Any, module: str, *names: str) -> bool:
     return library is not None and any(isinstance(value, getattr(library, name)) for name in names if hasattr(library, name))
 
 
+class Files:
+    """Files that are one table, with words about them; where none are needed, paths alone do as well.
+
+    >>> import pathlib, s3cmtf, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "export.txt")
+    >>> _ = path.write_text("1;7;4.5\\n2;7;3\\n2;8;1\\n")
+    >>> s3cmtf.S3CMTF(rank=2, epochs=2).fit(s3cmtf.Files(path, header=False), modes=["u=1", "i=2"], value="3").n_iter_
+    2
+
+    Parameters
+    ----------
+    paths : a path, a pattern such as ``"part-*.csv"``, or several.
+    format : csv, tns, parquet, arrow, npz or mtx; None finds it out.
+    header : whether the first line holds headings; None finds it out.
+    """
+
+    def __init__(self, *paths: str | os.PathLike[str], format: str | None = None, header: bool | None = None) -> None:
+        self.paths = [os.fspath(path) for path in paths]
+        self.format = format
+        self.header = header
+
+    def __repr__(self) -> str:
+        return f"Files({', '.join(map(repr, self.paths))}, format={self.format!r}, header={self.header!r})"
+
+
 def is_files(data: Any) -> bool:
-    """Whether data are a path, a pattern, or a list of them."""
-    if isinstance(data, (str, os.PathLike)):
+    """Whether data are files: a path, a pattern, or a list of them."""
+    if isinstance(data, (str, os.PathLike, Files)):
         return True
     return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(one, (str, os.PathLike)) for one in data)
 
@@ -205,8 +230,9 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
     if is_files(data):
         if y is not None:
             raise ValueError("y is for tables in memory: the values of a file are one of its columns")
-        paths = [data] if isinstance(data, (str, os.PathLike)) else list(data)
-        return Given(_s3cmtf.Table.files([os.fspath(path) for path in paths], None, None), None, "files"), None
+        if not isinstance(data, Files):
+            data = Files(*([data] if isinstance(data, (str, os.PathLike)) else data))
+        return Given(_s3cmtf.Table.files(data.paths, data.format, data.header), None, "files"), None
     if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
         raise TypeError(
             "Sparse data are not coordinates: of a matrix of scipy.sparse, cells = X.tocoo(), give "

@@ -1,11 +1,14 @@
 //! From a problem to a run.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use s3cmtf::input::known_entries;
 use s3cmtf::prepare::find_mode;
-use s3cmtf::{Entries, HoldOut, Training};
+use s3cmtf::{Checkpoint, Entries, HoldOut, Training, files};
 
 use crate::convert::said;
 use crate::error::{detached, exception};
@@ -14,8 +17,8 @@ use crate::run::Run;
 use crate::table::Table;
 use crate::watch::watched;
 
-/// Trains. `observe` is called with each epoch as JSON, and stops the run if it answers true. `holdout` is a share, or
-/// ("last", mode, share), or ("leave", mode, count).
+/// Trains, and says what was noticed. `observe` is called with each epoch as JSON, and stops the run if it answers true.
+/// `holdout` is a share, or ("last", mode, share), or ("leave", mode, count); `checkpoint` a folder, and every how many seconds.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn train(
@@ -26,12 +29,21 @@ pub(crate) fn train(
     test: Option<(PyRef<'_, Table>, Option<String>)>,
     holdout: Option<&Bound<'_, PyAny>>,
     init: Option<&Run>,
+    checkpoint: Option<(PathBuf, Option<f64>)>,
+    resume: Option<PathBuf>,
     keep: bool,
     observe: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Run> {
-    let params = said(settings, preset, init.map(|run| &run.run.record.params))?;
+) -> PyResult<(Run, Vec<String>)> {
+    let mut params = said(settings, preset, init.map(|run| &run.run.record.params))?;
+    let resume = resume.map(|folder| detached(py, || files::load_checkpoint(&folder))).transpose()?;
+    if let Some(checkpoint) = &resume {
+        params = checkpoint.params(&params).map_err(exception)?;
+    }
+    let checkpoint =
+        checkpoint.map(|(folder, seconds)| Ok::<_, PyErr>((folder, every(seconds)?))).transpose()?;
     let holdout = holdout.map(|how| hold_out(how, &problem.0)).transpose()?;
     let test = test.map(|(table, value)| test_set(py, &problem.0, &table, value)).transpose()?;
+    let mut notes = Vec::new();
     let run = watched(py, observe, |stop, tell| {
         let mut training = Training::new(problem.0.clone(), params).interrupt(stop);
         if let Some(test) = test {
@@ -43,9 +55,29 @@ pub(crate) fn train(
         if let Some(init) = init {
             training = training.warm_start(init.run.model.clone());
         }
+        if let Some(begun) = resume {
+            training = training.resume(begun);
+        }
+        if let Some((folder, every)) = &checkpoint {
+            files::check_out(folder)?;
+            training = training.checkpoints(*every, |checkpoint| {
+                // A full disk is no reason to end a long run.
+                if let Err(error) = files::save_checkpoint(&checkpoint, folder) {
+                    notes.push(format!("no checkpoint: {error}"));
+                }
+            });
+        }
         training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
     })?;
-    Ok(Run { run, data: keep.then(|| problem.0.clone()) })
+    Ok((Run { run, data: keep.then(|| problem.0.clone()) }, notes))
+}
+
+/// Every how many seconds a checkpoint is kept.
+fn every(seconds: Option<f64>) -> PyResult<Duration> {
+    let Some(seconds) = seconds else { return Ok(Checkpoint::EVERY) };
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        PyValueError::new_err(format!("checkpoint_every should be seconds, 0 or more, but is {seconds}"))
+    })
 }
 
 fn test_set(

@@ -49,6 +49,32 @@ def test_what_a_callback_raises_comes_out(world):
         s3cmtf.S3CMTF(rank=3, epochs=50, callbacks=[fail]).fit(world.train, **world.words)
 
 
+@pytest.mark.parametrize("settings", [{}, {"patience": 5}, {"algorithm": "sgd", "deterministic": True}])
+def test_a_run_goes_on_from_a_checkpoint_as_if_it_had_not_been_stopped(world, tmp_path, settings):
+    settings = {"rank": 3, "epochs": 24, **settings}
+    whole = s3cmtf.S3CMTF(**settings).fit(world.train, **world.words)
+    folder = tmp_path / "run"
+    stop = s3cmtf.S3CMTF(**settings, callbacks=[lambda epoch: epoch.epoch == 9])
+    stop.fit(world.train, checkpoint=folder, checkpoint_every=0, **world.words)
+    assert stop.n_iter_ == 9
+    # Settings are those of the run, whether they are said or not; epochs that were over are not run again.
+    for words in ({}, settings):
+        epochs = []
+        rest = s3cmtf.S3CMTF(**words, callbacks=[lambda epoch, seen=epochs: seen.append(epoch.epoch)])
+        rest.fit(world.train, resume=folder, **world.words)
+        assert epochs[0] == 9
+        assert np.array_equal(rest.core, whole.core) and np.array_equal(rest.factors["user"], whole.factors["user"])
+        assert rest.record_["summary"]["train_rmse"] == whole.record_["summary"]["train_rmse"]
+    with pytest.raises(ValueError, match="resume goes on with the settings of the run: no others can be given"):
+        s3cmtf.S3CMTF(rank=4).fit(world.train, resume=folder, **world.words)
+    with pytest.raises(ValueError, match="the run to resume had other data"):
+        s3cmtf.S3CMTF().fit(world.test, resume=folder, **world.words)
+    with pytest.raises(ValueError, match="checkpoint_every should be seconds, 0 or more, but is -1"):
+        stop.fit(world.train, checkpoint=folder, checkpoint_every=-1, **world.words)
+    with pytest.raises(OSError, match="nowhere"):
+        stop.fit(world.train, resume=tmp_path / "nowhere", **world.words)
+
+
 @pytest.mark.parametrize("algorithm", ["bayes", "sgd"])
 def test_an_interrupt_returns_within_a_second_with_the_model_so_far(algorithm):
     code = (

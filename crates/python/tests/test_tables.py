@@ -208,3 +208,15 @@ def test_times_before_1970_and_of_any_unit_are_put_into_their_month():
         table = {"user": [1, 2, 1], "date": times, "stars": [1.0, 2.0, 3.0]}
         model = s3cmtf.S3CMTF(rank=2, epochs=1).fit(table, modes=["user", "date:month"], value="stars")
         assert list(model.names("date")) == ["1969-12", "1970-01", "2017-03"]
+
+
+def test_files_may_need_words(tmp_path):
+    path = tmp_path / "export.txt"
+    path.write_text("1;7;4.5\n2;7;3\n2;8;1\n")
+    words = {"modes": ["user=1", "film=2"], "value": "3"}
+    model = s3cmtf.S3CMTF(rank=2, epochs=2).fit(s3cmtf.Files(path, header=False, format="csv"), **words)
+    assert model.factors.names("user").tolist() == [1, 2] and model.record_["data"]["entries"] == 3
+    predicted = model.predict(s3cmtf.Files(path, header=False))
+    assert np.array_equal(predicted, model.predict({"1": [1, 2, 2], "2": [7, 7, 8]}))
+    with pytest.raises(ValueError, match="csw"):
+        s3cmtf.S3CMTF().fit(s3cmtf.Files(path, format="csw"), **words)

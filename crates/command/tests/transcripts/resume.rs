@@ -19,7 +19,7 @@ fn kill_again_and_again(fit: &str) {
     for turn in 0..200u64 {
         let begun = folder.path("model/checkpoint.safetensors").exists();
         if begun && times.len() == 1 {
-            let said = "--resume goes on with the settings of the run: no others can be given";
+            let said = "resume goes on with the settings of the run: no others can be given";
             folder.run("fit ratings.tns --rank 7 --resume model").fails(2, &[said]);
         }
         let flags = if begun { "fit ratings.tns --quiet --resume model" } else { fit };

@@ -111,6 +111,22 @@ impl First {
 }
 
 impl Checkpoint {
+    /// So often is one kept, unless told otherwise.
+    pub const EVERY: Duration = Duration::from_secs(600);
+
+    /// The settings to go on with: those of the run, which others that were `said` must not contradict.
+    ///
+    /// # Errors
+    /// If they do.
+    pub fn params(&self, said: &Params) -> Result<Params, Error> {
+        let params = &self.about.params;
+        if said != params && *said != Params::default() {
+            let what = "resume goes on with the settings of the run: no others can be given";
+            return Err(Error::Asked(what.into()));
+        }
+        Ok(params.clone())
+    }
+
     /// Says what is wrong with going on from here as a run that is `about` something.
     fn check(&self, about: &About) -> Result<(), Error> {
         // These change nothing that matters, or are allowed to.

@@ -123,7 +123,7 @@ impl<'a> Training<'a> {
         self
     }
 
-    /// Goes on from a checkpoint of a run with the same problem and settings. What comes out is bitwise what that run would
+    /// Goes on from a checkpoint of a run with the same problem and settings; the same entries are held out. What comes out is bitwise what that run would
     /// have come to, if the same is true of two runs of these settings.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
@@ -201,7 +201,8 @@ impl<'a> Training<'a> {
         if test.as_ref().is_some_and(Entries::is_empty) {
             return Err(Error::Problem("the test set has no entry".into()));
         }
-        let holdout = holdout.or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
+        let resumed = resume.as_ref().and_then(|begun| begun.about.holdout);
+        let holdout = holdout.or(resumed).or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
         let fingerprint = problem.fingerprint_with(&entries)?;
         // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
         let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
