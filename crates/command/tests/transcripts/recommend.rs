@@ -136,7 +136,7 @@ fn all_users_become_a_table() {
 #[test]
 fn an_interrupt_leaves_no_half_table() {
     let folder = Folder::new();
-    folder.run("generate --out made --sizes 30000,6000 --entries 60000 --uncoupled --seed 5").succeeds();
+    folder.run("generate --out made --sizes 200000,6000 --entries 250000 --uncoupled --seed 5").succeeds();
     folder.run("fit made/tensor.tns --rank 4 --epochs 1 --no-data --quiet --out model").succeeds();
     for ending in ["csv", "parquet"] {
         let before = folder.list(".");

@@ -68,7 +68,7 @@ fn so_does_a_deterministic_one_of_gradient_descent() {
 #[test]
 fn what_cannot_be_resumed_says_why() {
     let folder = Folder::with_model();
-    folder.run("fit ratings.tns --resume model").fails(1, &["checkpoint.safetensors", "--checkpoint-every"]);
+    folder.run("fit ratings.tns --resume model").fails(1, &["checkpoint.safetensors", "checkpoint-every"]);
     folder.run("fit ratings.tns --checkpoint-every 5m").fails(2, &["--out"]);
     folder.run("fit ratings.tns --checkpoint-every soon --out x").fails(2, &["30s, 5m or 2h"]);
 }

@@ -51,7 +51,8 @@ pub fn load_checkpoint(folder: &Path) -> Result<Checkpoint, Error> {
     let path = folder.join(CHECKPOINT);
     let bytes = fs::read(&path).map_err(|source| match source.kind() {
         ErrorKind::NotFound if folder.is_dir() => {
-            let what = format!("has no {CHECKPOINT} in it: no run has kept a checkpoint there");
+            let what =
+                format!("has no {CHECKPOINT} in it: no run has kept one there, as checkpoint-every does");
             Error::file(folder, what)
         }
         _ => Error::io(&path, source),
