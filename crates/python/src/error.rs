@@ -8,6 +8,8 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueEr
 use pyo3::prelude::*;
 use s3cmtf::{Error, files};
 
+use crate::pool::with_threads;
+
 /// The exception that an error is.
 pub(crate) fn exception(error: Error) -> PyErr {
     let error = files::with_line(error);
@@ -42,7 +44,7 @@ pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| with_threads(work))));
     done.map_err(|panic| panicked(&*panic))?.map_err(exception)
 }
 

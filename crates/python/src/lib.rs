@@ -6,6 +6,7 @@ mod discover;
 mod error;
 mod evaluate;
 mod later;
+mod pool;
 mod problem;
 mod run;
 mod table;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use s3cmtf::input::{Input, Note};
 use s3cmtf::prepare::ModeSpec;
 use s3cmtf::table::Selector;
-use s3cmtf::{Coupled, Duplicates, Entries, Kind, files};
+use s3cmtf::{Coupled, Duplicates, Entries, Error, Kind, files};
 
 use crate::error::{detached, exception};
 use crate::table::{Couple, Table, couples};
@@ -60,16 +60,18 @@ impl Problem {
         couple: Vec<Indexed<'_>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let indices = indices.iter().map(|ids| Ok(ids.as_slice()?.to_vec())).collect::<PyResult<_>>()?;
-        let entries = Entries::new(indices, values.as_slice()?.to_vec()).map_err(exception)?;
-        let mut builder = s3cmtf::Problem::builder(entries);
-        for matrix in &couple {
-            builder = builder.couple(coupled(matrix)?);
-        }
-        let builder = match sizes {
-            Some(sizes) => builder.sizes(sizes),
-            None => builder,
-        };
-        let problem = detached(py, || builder.build())?;
+        let values = values.as_slice()?.to_vec();
+        let couple = couple.iter().map(matrix).collect::<PyResult<Vec<Matrix>>>()?;
+        let problem = detached(py, || {
+            let mut builder = s3cmtf::Problem::builder(Entries::new(indices, values)?);
+            for matrix in couple {
+                builder = builder.couple(matrix.coupled()?);
+            }
+            match sizes {
+                Some(sizes) => builder.sizes(sizes).build(),
+                None => builder.build(),
+            }
+        })?;
         let notes = problem.notes().to_vec();
         Ok((Problem(problem), notes))
     }
@@ -105,13 +107,34 @@ fn mode(spec: &Bound<'_, PyAny>) -> PyResult<ModeSpec> {
     spec.extract::<String>()?.parse().map_err(PyValueError::new_err)
 }
 
-fn coupled((mode, kind, rows, columns, values, weight, name): &Indexed<'_>) -> PyResult<Coupled> {
-    let kind = Kind::of(kind).map_err(exception)?;
-    let indices = vec![rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec()];
-    let entries = Entries::new(indices, values.as_slice()?.to_vec()).map_err(exception)?;
-    let matrix = Coupled::new(*mode, kind, entries).map_err(exception)?.named(name);
-    Ok(match weight {
-        Some(weight) => matrix.weighted(*weight),
-        None => matrix,
+/// A coupled matrix by indices, of which Python knows nothing more.
+struct Matrix {
+    mode: usize,
+    kind: Kind,
+    indices: Vec<Vec<u32>>,
+    values: Vec<f32>,
+    weight: Option<f32>,
+    name: String,
+}
+
+impl Matrix {
+    fn coupled(self) -> Result<Coupled, Error> {
+        let entries = Entries::new(self.indices, self.values)?;
+        let matrix = Coupled::new(self.mode, self.kind, entries)?.named(&self.name);
+        Ok(match self.weight {
+            Some(weight) => matrix.weighted(weight),
+            None => matrix,
+        })
+    }
+}
+
+fn matrix((mode, kind, rows, columns, values, weight, name): &Indexed<'_>) -> PyResult<Matrix> {
+    Ok(Matrix {
+        mode: *mode,
+        kind: Kind::of(kind).map_err(exception)?,
+        indices: vec![rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec()],
+        values: values.as_slice()?.to_vec(),
+        weight: *weight,
+        name: name.clone(),
     })
 }

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use s3cmtf::Error;
 
 use crate::error::{exception, panicked};
+use crate::pool::with_own_threads;
 
 /// How long Ctrl-C may wait.
 const WAIT: Duration = Duration::from_millis(100);
@@ -28,13 +29,14 @@ pub(crate) fn watched<T: Send>(
     let done = thread::scope(|scope| {
         let stop = &stop;
         let worker = scope.spawn(move || {
-            work(stop, &mut |text| {
+            let mut tell = |text| {
                 let (answer, answered) = sync_channel(0);
                 // Nobody listens any more once something has failed.
                 if say.send((text, answer)).is_ok() {
                     let _ = answered.recv();
                 }
-            })
+            };
+            with_own_threads(|| work(stop, &mut tell))
         });
         loop {
             let hear = &mut hear;

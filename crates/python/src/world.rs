@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use s3cmtf::Entries;
 use s3cmtf::world::{THEMES, WorldParams, generate};
 
+use crate::error::detached;
+
 /// Ids by mode, and values.
 type Cells<'py> = (Vec<Bound<'py, PyArray1<u32>>>, Bound<'py, PyArray1<f32>>);
 
@@ -23,7 +25,7 @@ pub(crate) fn world(
     ratings: Option<usize>,
     noise: Option<f64>,
     seed: Option<u64>,
-) -> Made<'_> {
+) -> PyResult<Made<'_>> {
     let usual = WorldParams::default();
     let params = WorldParams {
         users: users.unwrap_or(usual.users),
@@ -33,7 +35,7 @@ pub(crate) fn world(
         noise: noise.unwrap_or(usual.noise),
         seed: seed.unwrap_or(usual.seed),
     };
-    let made = py.detach(|| generate(&params));
+    let made = detached(py, || Ok(generate(&params)))?;
     let cells = |entries: &Entries| {
         let ids = (0..entries.order()).map(|mode| entries.indices(mode).to_vec().into_pyarray(py)).collect();
         (ids, entries.values().to_vec().into_pyarray(py))
@@ -50,5 +52,5 @@ pub(crate) fn world(
     ];
     let groups = [made.user_groups, made.business_groups].map(|groups| groups.into_pyarray(py)).into();
     let truth = [made.truth, made.test_truth].map(|truth| truth.into_pyarray(py)).into();
-    (tables, names, groups, truth, made.noise)
+    Ok((tables, names, groups, truth, made.noise))
 }

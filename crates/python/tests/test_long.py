@@ -75,6 +75,31 @@ def test_a_run_goes_on_from_a_checkpoint_as_if_it_had_not_been_stopped(world, tm
         stop.fit(world.train, resume=tmp_path / "nowhere", **world.words)
 
 
+FORK = """
+import multiprocessing, numpy as np, s3cmtf
+random = np.random.default_rng(1)
+table = {"u": random.integers(0, 2000, 100000), "i": random.integers(0, 300, 100000), "v": random.normal(size=100000)}
+cells = np.column_stack([table["u"], table["i"]])
+
+def work(seed):
+    model = s3cmtf.S3CMTF(rank=3, epochs=2, seed=seed).fit(table, modes=["u", "i"], value="v")
+    s3cmtf.make_world(users=60, businesses=30, months=3, ratings=900)
+    tensor = s3cmtf.factorize(cells, table["v"], 2, epochs=1)
+    s3cmtf.S3CMTF(epochs=2).tune(table, modes=["u", "i"], value="v", budget=0.5)
+    return model.rmse(), model.recommend("u", 1, "i", n=3)["i"].tolist(), float(model.predict(table).sum()), tensor.core.sum()
+
+here = [work(1), work(2)]
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map_async(work, [1, 2]).get(timeout=60) == here)
+"""
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    # What multiprocessing and servers do on Linux, after the package was used.
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "True", done.stderr
+
+
 @pytest.mark.parametrize("algorithm", ["bayes", "sgd"])
 def test_an_interrupt_returns_within_a_second_with_the_model_so_far(algorithm):
     code = (

@@ -10,7 +10,7 @@ use crate::problem::first_place;
 use crate::table::Labels;
 use crate::table::{Column, Data, Kind, Table, Want, time};
 
-/// Values that a thread copies at a time.
+/// A thread copies at least so many values: fewer are copied by the time that it has started.
 const COPIED: usize = 1 << 17;
 
 /// The values of a column as its file has them.
@@ -110,12 +110,21 @@ impl Raw {
     }
 }
 
-/// A copy, which all threads make.
+/// A copy, which several threads make. They are not those of rayon: who waits for such may take up other work meanwhile, and
+/// whose values these are may hold a lock that such work needs.
 fn copied<T: Copy + Default + Send + Sync>(values: &[T]) -> Vec<T> {
     let mut own = zeros(values.len());
-    own.par_chunks_mut(COPIED)
-        .zip(values.par_chunks(COPIED))
-        .for_each(|(own, values)| own.copy_from_slice(values));
+    let each = values.len().div_ceil(rayon::current_num_threads()).max(COPIED);
+    std::thread::scope(|scope| {
+        let mut parts = own.chunks_mut(each).zip(values.chunks(each));
+        let first = parts.next();
+        for (own, values) in parts {
+            scope.spawn(|| own.copy_from_slice(values));
+        }
+        if let Some((own, values)) = first {
+            own.copy_from_slice(values);
+        }
+    });
     own
 }
 
