@@ -112,7 +112,8 @@ def factorize(
     coords : indices counted from 0: an array with a row per cell and a column per mode, or a ``sparse.COO`` or a matrix of
         ``scipy.sparse`` with its values.
     values : a number per cell.
-    ranks : one rank for all modes, or one for each.
+    ranks : one rank for all modes, or one for each. The first concept of each mode is 1, so that offsets are a part of the core:
+        a tensor that is exactly of rank R is found with R + 1.
     shape : the size of each mode; the largest index decides if it is None.
     couple : matrices of ``scipy.sparse`` with the mode, counted from 0, whose entities their rows are: ``(0, matrix)`` or
         ``(0, matrix, "zeros")``, ``"missing"`` or ``"graph"``.

@@ -144,8 +144,10 @@ fn an_interrupt_leaves_no_half_table() {
         let mut command = folder.command(BINARY);
         command.args(line.split_whitespace()).stderr(std::process::Stdio::piped());
         let child = command.spawn().unwrap();
-        // As soon as there is a half table, which the name of the whole one does not have.
-        while folder.list(".") == before {
+        // As soon as there is a half table, which the name of the whole one does not have; before, a folder shows for a moment
+        // that something can be written there.
+        let is_half = |name: &String| !before.contains(name) && folder.path(name).is_file();
+        while !folder.list(".").iter().any(is_half) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();

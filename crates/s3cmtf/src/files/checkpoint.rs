@@ -159,7 +159,7 @@ mod tests {
         }
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
-        assert!(load_checkpoint(&other).unwrap_err().to_string().contains("--checkpoint-every"));
+        assert!(load_checkpoint(&other).unwrap_err().to_string().contains("checkpoint-every"));
         // What a run left that was killed while it wrote its first checkpoint is in nobody's way.
         fs::write(other.join(format!(".{CHECKPOINT}.tmp-77")), "half").unwrap();
         save_checkpoint(&checkpoint, &other).unwrap();

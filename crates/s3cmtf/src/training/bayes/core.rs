@@ -398,10 +398,15 @@ impl CoreState {
 
     /// Follows a change of scale: concept `k` of a mode was multiplied with `by` in all rows.
     pub(super) fn rescale(&mut self, mode: usize, k: usize, by: f32) {
-        let inner: usize = self.ranks[mode + 1..].iter().product();
-        let slices = self.values.chunks_exact_mut(inner).skip(k).step_by(self.ranks[mode]);
-        slices.flatten().for_each(|value| *value /= by);
+        rescale(&mut self.values, &self.ranks, mode, k, by);
     }
+}
+
+/// Divides what a core has of concept `k` of a mode.
+pub(super) fn rescale(core: &mut [f32], ranks: &[usize], mode: usize, k: usize, by: f32) {
+    let inner: usize = ranks[mode + 1..].iter().product();
+    let slices = core.chunks_exact_mut(inner).skip(k).step_by(ranks[mode]);
+    slices.flatten().for_each(|value| *value /= by);
 }
 
 /// The square roots of entries' shares of the precision.

@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::core;
 use super::noise::Noise;
 use crate::params::Part;
 
@@ -47,6 +48,16 @@ impl Naturals {
 
     pub(super) fn values(&self) -> &[f32] {
         &self.numbers
+    }
+
+    /// Follows a change of scale: each concept was multiplied with a number in all rows.
+    fn rescale(&mut self, by: &[f32]) {
+        let by = &by[1..];
+        let triangle = (0..by.len()).flat_map(|k| (0..=k).map(move |l| 1.0 / (by[k] * by[l])));
+        let times: Vec<f32> = triangle.chain(by.iter().map(|by| 1.0 / by)).collect();
+        self.numbers.par_chunks_exact_mut(times.len().max(1)).with_min_len(1024).for_each(|numbers| {
+            numbers.iter_mut().zip(&times).for_each(|(number, times)| *number *= times);
+        });
     }
 
     /// The rows that these numbers ask for.
@@ -115,6 +126,22 @@ impl Mean {
         }
     }
 
+    /// Follows a change of scale: each concept of a mode was multiplied with a number in all rows. Draws whose scales differ
+    /// have no mean: what is little to entries that scatter much would be all that is left where they hardly do.
+    pub(super) fn rescale(&mut self, mode: usize, by: &[f32], ranks: &[usize], modes_of_matrices: &[usize]) {
+        if self.draws == 0 {
+            return;
+        }
+        self.naturals[mode].rescale(by);
+        for (k, &by) in by.iter().enumerate().skip(1) {
+            core::rescale(&mut self.core, ranks, mode, k, by);
+            for (columns, _) in self.columns.iter_mut().zip(modes_of_matrices).filter(|(_, of)| **of == mode)
+            {
+                columns.iter_mut().skip(k).step_by(ranks[mode]).for_each(|value| *value /= by);
+            }
+        }
+    }
+
     /// The share in the mean of a draw that begins now.
     pub(super) fn begin(&mut self) -> f32 {
         self.draws += 1;
@@ -180,5 +207,24 @@ mod tests {
         let variances = mean.naturals[0].variances();
         let expected = [0.0, 1.0 / 3.0, 1.0 / 3.0];
         variances.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_change_of_scale_is_one_of_the_mean() {
+        let mut mean = Mean::new(&[3, 2], [1, 1].into_iter(), &[]);
+        let share = mean.begin();
+        approach(mean.naturals[0].numbers(), &[4.0, 1.0, 5.0, 6.0, -3.0], share);
+        let noise = Noise::new(vec![vec![1], vec![1]]);
+        let core = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let columns = [(&[7.0, 8.0, 9.0][..], 1.0), (&[7.0, 8.0][..], 1.0)];
+        mean.end(share, &core, columns.into_iter(), &noise);
+        let before = mean.naturals[0].rows();
+        mean.rescale(0, &[1.0, 2.0, 0.5], &[3, 2], &[0, 1]);
+        let after = mean.naturals[0].rows();
+        for (k, by) in [1.0, 2.0, 0.5].into_iter().enumerate() {
+            assert!((after[k] - by * before[k]).abs() < 1e-6, "{before:?} {after:?}");
+        }
+        assert_eq!(mean.core, [1.0, 2.0, 1.5, 2.0, 10.0, 12.0]);
+        assert_eq!((&mean.columns[0][..], &mean.columns[1][..]), (&[7.0, 4.0, 18.0][..], &[7.0, 8.0][..]));
     }
 }

@@ -195,8 +195,10 @@ impl Sampler {
         self.average.draws > 0
     }
 
-    /// Brings each concept back to a prior of precision 1; the core and coupled columns take up the difference.
+    /// Brings each concept back to a prior of precision 1; the core and coupled columns take up the difference, and so does the
+    /// mean of all of them.
     fn rescale(&mut self) {
+        let modes_of_matrices: Vec<usize> = self.matrices.iter().map(|matrix| matrix.mode).collect();
         for mode in 0..self.ranks.len() {
             let rank = self.ranks[mode];
             let rows = self.factors[mode].len() / rank;
@@ -209,6 +211,7 @@ impl Sampler {
             self.factors[mode].par_chunks_exact_mut(rank).for_each(|row| {
                 row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
             });
+            self.average.rescale(mode, &by, &self.ranks, &modes_of_matrices);
             for (k, &by) in by.iter().enumerate().skip(1) {
                 self.core.rescale(mode, k, by);
                 let coupled = self.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
