@@ -247,6 +247,16 @@ fn an_interrupt_keeps_the_model_so_far() {
 }
 
 #[test]
+fn an_interrupt_in_the_first_epoch_that_counts_keeps_the_draw() {
+    let world = generate(&WorldParams { users: 60, businesses: 40, ratings: 900, ..WorldParams::default() });
+    let training = Training::new(world.problem().unwrap(), Params { epochs: 1, ..rank(3) });
+    let run = training.interrupt(&AtomicBool::new(true)).run(|_| {}).unwrap();
+    assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 0));
+    let evaluated = run.model.evaluate(&world.ratings, false).unwrap().rmse;
+    assert!((evaluated - run.record.summary.train_rmse).abs() < 1e-4, "{evaluated}");
+}
+
+#[test]
 fn a_run_goes_on_where_another_was() {
     let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.2, 20_000, 9);
     let first = fit(alone(&planted), &planted.test, Params { epochs: 40, ..rank(4) });

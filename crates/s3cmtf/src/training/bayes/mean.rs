@@ -142,10 +142,9 @@ impl Mean {
         }
     }
 
-    /// The share in the mean of a draw that begins now.
-    pub(super) fn begin(&mut self) -> f32 {
-        self.draws += 1;
-        1.0 / self.draws.min(self.window) as f32
+    /// The share in the mean of a draw that begins now. It counts once it has ended, which an interrupt may prevent.
+    pub(super) fn begin(&self) -> f32 {
+        1.0 / (self.draws + 1).min(self.window) as f32
     }
 
     /// Takes the rest of a draw into the mean: the core, for each coupled matrix the means of its columns and its weight,
@@ -157,6 +156,7 @@ impl Mean {
         matrices: impl Iterator<Item = (&'a [f32], f64)>,
         noise: &Noise,
     ) {
+        self.draws += 1;
         self.variance += f64::from(share) * (1.0 / noise.tau - self.variance);
         self.shares.resize(noise.roots.len(), Vec::new());
         for (mean, roots) in self.shares.iter_mut().zip(&noise.roots) {
