@@ -325,8 +325,8 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         """The coupled matrices by name, such as ``model.coupled["movie/genre"]``."""
         modes, library = self._fitted().modes(), self.__dict__.get("_library", "")
         found = [
-            CoupledFactor(name, modes[mode], kind, weight, named(columns, None), factor, library)
-            for name, mode, kind, weight, columns, factor in self._fitted().coupled()
+            CoupledFactor(name, modes[mode], kind, weight, explained, named(columns, None), factor, library)
+            for name, mode, kind, weight, explained, columns, factor in self._fitted().coupled()
         ]
         return {matrix.name: matrix for matrix in found}
 

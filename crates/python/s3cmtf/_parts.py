@@ -45,18 +45,24 @@ class Factors(Mapping[str, Array]):
 
 @dataclass(frozen=True, repr=False)
 class CoupledFactor:
-    """What a model knows of a coupled matrix: ``factor`` has a row per column of the matrix, none for a graph."""
+    """What a model knows of a coupled matrix: ``factor`` has a row per column of the matrix, none for a graph.
+
+    A matrix without a weight predicts rows: ``explained`` is the share of what varies between rows that it predicts, from 0 to 1,
+    and ``weight`` is 0.
+    """
 
     name: str
     mode: str
     absent: str
     weight: float
+    explained: float | None
     columns: Array
     factor: Array
     _library: str = ""
 
     def __repr__(self) -> str:
-        return f"CoupledFactor({self.name!r}, {self.absent}, weight {self.weight:.3g}: {self.factor.shape})"
+        worth = f"weight {self.weight:.3g}" if self.explained is None else f"explains {self.explained:.0%} of rows"
+        return f"CoupledFactor({self.name!r}, {self.absent}, {worth}: {self.factor.shape})"
 
     def frame(self) -> Any:
         """The factor as a table, with the columns of the matrix in its first column."""

@@ -21,8 +21,8 @@ pub(crate) struct Run {
     pub(crate) data: Option<s3cmtf::Problem>,
 }
 
-/// A coupled matrix: name, mode, kind, weight, names of columns, factor.
-type Coupled<'py> = (String, usize, &'static str, f32, Vec<String>, Bound<'py, PyArray2<f32>>);
+/// A coupled matrix: name, mode, kind, weight, what it explains, names of columns, factor.
+type Coupled<'py> = (String, usize, &'static str, f32, Option<f32>, Vec<String>, Bound<'py, PyArray2<f32>>);
 
 /// Predictions, their standard deviations, and how many cells name an id that is not known.
 type Predictions<'py> = (Bound<'py, PyArray1<f32>>, Option<Bound<'py, PyArray1<f32>>>, usize);
@@ -89,7 +89,8 @@ impl Run {
             |mode: &Mode| (0..mode.rows()).map(|row| mode.label(mode.id(row)).into_owned()).collect();
         let matrices = self.run.model.coupled().iter().map(|matrix| {
             let (name, kind, factor) = (matrix.name.clone(), matrix.kind.name(), factor(py, &matrix.factor)?);
-            Ok((name, matrix.mode, kind, matrix.weight, columns(&matrix.columns), factor))
+            let explained = matrix.effects.as_ref().map(|effects| effects.explained);
+            Ok((name, matrix.mode, kind, matrix.weight, explained, columns(&matrix.columns), factor))
         });
         matrices.collect()
     }

@@ -112,6 +112,24 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
+    /// The default settings on sets of ratings with their matrices, against the mean and offsets; benchmarks/sets.py writes some
+    Sets {
+        /// A folder of folders, each with train.tns, test.tns and matrices called MODE-KIND-NAME.tns
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+        /// Only sets whose name contains this
+        #[arg(long, value_name = "WORD", default_value = "")]
+        only: String,
+        /// The ranks to measure
+        #[arg(long, value_name = "R,..", default_value = "10", value_delimiter = ',', value_parser = some::<usize>)]
+        ranks: Vec<usize>,
+        /// How many seeds are measured, from 1 on
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<u64>)]
+        seeds: u64,
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
     /// Reading data: CSV, Parquet and what convert wrote, each until it could be factorized, in the form of MovieLens-20M
     Data {
         /// The number of rows

@@ -21,6 +21,7 @@ mod plot;
 mod ratings;
 mod recommend;
 mod report;
+mod sets;
 mod sizes;
 mod stored;
 mod table;
@@ -50,6 +51,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
         BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
+        BenchVerb::Sets { folder, only, ranks, seeds, threads } => {
+            sets::run(folder, only, ranks, *seeds, *threads, report)
+        }
         BenchVerb::Data { child: Some(file), .. } => data::read_one(file),
         BenchVerb::Data { rows, repeats, python, child: None } => {
             data::run(scale.of(*rows), *repeats, python.as_deref(), report)

@@ -48,6 +48,8 @@ struct CoupledSummary<'a> {
     mode: &'a str,
     kind: Kind,
     weight: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<f32>,
     columns: u32,
 }
 
@@ -59,6 +61,7 @@ impl<'a> ModelSummary<'a> {
             mode: model.modes()[matrix.mode].name(),
             kind: matrix.kind,
             weight: matrix.weight,
+            explained: matrix.effects.as_ref().map(|effects| effects.explained),
             columns: matrix.columns.size(),
         });
         ModelSummary {

@@ -9,10 +9,10 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use crate::table::{Binning, Labels};
-use crate::{Core, CoreKind, CoupledFactor, Error, Factor, Kind, Mode, Model, Naming, Uncertainty};
+use crate::{Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Uncertainty};
 
 /// The version of the format that is written; older ones are read as well.
-pub(super) const FORMAT: u64 = 2;
+pub(super) const FORMAT: u64 = 3;
 
 /// The key of [`Header`] in the metadata of the file.
 const KEY: &str = "s3cmtf";
@@ -57,6 +57,9 @@ struct CoupledHeader {
     weight: f32,
     /// None for a graph.
     columns: Option<ModeHeader>,
+    /// The share that [`Effects`] explain, whose other numbers are tensors; since version 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    explained: Option<f32>,
 }
 
 impl ModeHeader {
@@ -76,6 +79,7 @@ impl Header {
             kind: matrix.kind,
             weight: matrix.weight,
             columns: (matrix.kind != Kind::Graph).then(|| ModeHeader::of(&matrix.columns)),
+            explained: matrix.effects.as_ref().map(|effects| effects.explained),
         };
         Header {
             format: FORMAT,
@@ -171,6 +175,12 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
         if matrix.kind != Kind::Graph {
             tensors.push((format!("coupled.{number}"), factor_tensor(&matrix.factor)));
             mode_tensors(&matrix.columns, "coupled_", number, &mut tensors);
+        }
+        if let Some(effects) = &matrix.effects {
+            let list = |values| Tensor { shape: vec![<[f32]>::len(values)], numbers: Numbers::F32(values) };
+            tensors.push((format!("effect.{number}"), factor_tensor(&effects.factor)));
+            tensors.push((format!("effect_base.{number}"), list(&effects.base)));
+            tensors.push((format!("effect_offset.{number}"), list(&effects.offsets)));
         }
     }
     if let Some(uncertainty) = model.uncertainty() {
@@ -335,7 +345,7 @@ impl Tensors<'_> {
         matrix: CoupledHeader,
         factors: &[Factor],
     ) -> Result<CoupledFactor, String> {
-        let CoupledHeader { name, mode, kind, weight, columns } = matrix;
+        let CoupledHeader { name, mode, kind, weight, columns, explained } = matrix;
         let rank = factors.get(mode).map(Factor::rank).ok_or(format!(
             "coupled matrix {name} is coupled to mode {mode} (counted from 0), but there are {} modes",
             factors.len()
@@ -347,6 +357,16 @@ impl Tensors<'_> {
                 (self.mode(columns, "coupled_", number)?, self.factor(&format!("coupled.{number}"))?)
             }
         };
-        Ok(CoupledFactor { name, mode, kind, weight, columns, factor })
+        let effects = explained.map(|explained| self.effects(number, explained)).transpose()?;
+        Ok(CoupledFactor { name, mode, kind, weight, columns, factor, effects })
+    }
+
+    fn effects(&mut self, number: usize, explained: f32) -> Result<Effects, String> {
+        Ok(Effects {
+            factor: self.factor(&format!("effect.{number}"))?,
+            base: self.take(&format!("effect_base.{number}"), Dtype::F32, f32::from_le_bytes)?.1,
+            offsets: self.take(&format!("effect_offset.{number}"), Dtype::F32, f32::from_le_bytes)?.1,
+            explained,
+        })
     }
 }

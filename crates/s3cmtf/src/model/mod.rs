@@ -97,12 +97,59 @@ pub struct CoupledFactor {
     pub mode: usize,
     /// What its absent cells mean.
     pub kind: Kind,
-    /// Its weight lambda_m.
+    /// Its weight lambda_m; 0 where it was not explained together with the tensor, but predicted rows.
     pub weight: f32,
     /// Its columns; none for a graph.
     pub columns: Mode,
     /// One row per column of the matrix; no rows for a graph.
     pub factor: Factor,
+    /// How its cells predict rows, if they do.
+    pub effects: Option<Effects>,
+}
+
+/// How the cells of a coupled matrix predict the row of an id, before any of its entries is known: the mean of the row is the base
+/// and, for each cell, its value less the column's offset, times the column's effects, divided by the square root of the
+/// number of the id's cells. An id without any cell has a mean of 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effects {
+    /// What is known of an id whose cells are all zero.
+    pub base: Vec<f32>,
+    /// What is taken off the cells of each column.
+    pub offsets: Vec<f32>,
+    /// One row per column: what its cells add to the concepts of an id.
+    pub factor: Factor,
+    /// The share of what varies between rows that the cells explain, from 0 to 1.
+    pub explained: f32,
+}
+
+impl Effects {
+    /// The mean of a row with these cells: columns and values.
+    pub(crate) fn mean(&self, cells: impl Iterator<Item = (u32, f32)>) -> Vec<f64> {
+        let (mut sums, mut count) = (vec![0.0; self.base.len()], 0.0f64);
+        for (column, value) in cells {
+            let value = f64::from(value - self.offsets[column as usize]);
+            let effects = self.factor.row(column as usize);
+            sums.iter_mut().zip(effects).for_each(|(sum, &effect)| *sum += value * f64::from(effect));
+            count += 1.0;
+        }
+        if count > 0.0 {
+            let sums = sums.iter_mut().zip(&self.base);
+            sums.for_each(|(sum, &base)| *sum = f64::from(base) + *sum / count.sqrt());
+        }
+        sums
+    }
+
+    /// Whether there is a number for each column and concept of a factor, and each is finite.
+    fn fits(&self, factor: &Factor) -> bool {
+        let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+        self.base.len() == factor.rank()
+            && (self.factor.rows(), self.factor.rank()) == (factor.rows(), factor.rank())
+            && self.offsets.len() == factor.rows()
+            && finite(&self.base)
+            && finite(&self.offsets)
+            && finite(self.factor.values())
+            && (0.0..=1.0).contains(&self.explained)
+    }
 }
 
 /// A factorization: `x = core x_1 u_1 x_2 u_2 ...`, and `y = u v'` for each coupled matrix.
@@ -155,6 +202,7 @@ impl Model {
             let fits = matrix.mode < modes.len()
                 && matrix.factor.rank() == ranks[matrix.mode]
                 && matrix.factor.rows() == rows
+                && matrix.effects.as_ref().is_none_or(|effects| effects.fits(&matrix.factor))
                 && matrix.weight.is_finite();
             if !fits {
                 return fail(format!(
@@ -227,7 +275,10 @@ impl Model {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
         finite(self.core.values())
             && self.factors.iter().all(|factor| finite(factor.values()))
-            && self.coupled.iter().all(|matrix| finite(matrix.factor.values()))
+            && self.coupled.iter().all(|matrix| {
+                finite(matrix.factor.values())
+                    && matrix.effects.as_ref().is_none_or(|effects| effects.fits(&matrix.factor))
+            })
     }
 
     /// Puts entries given by ids on the model's rows. An id without a row becomes `UNKNOWN`, which predictions

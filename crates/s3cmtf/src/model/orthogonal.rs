@@ -11,7 +11,7 @@ impl Model {
     /// to that number.
     pub fn orthogonalize(&mut self) {
         self.core = self.core.to_full(self.modes.len());
-        // Rows are mixed, and what is known of each of their numbers is not enough to say what becomes of it.
+        // Rows are mixed, and what is known of each of their numbers is not enough to say what becomes of it; nor of their priors.
         self.uncertainty = None;
         for mode in 0..self.modes.len() {
             let factor = &self.factors[mode];
@@ -27,6 +27,7 @@ impl Model {
                         .map(move |r| row.iter().zip(r).map(|(&v, &r)| f64::from(v) * r).sum::<f64>() as f32)
                 });
                 matrix.factor = Factor::new(kept, values.collect());
+                matrix.effects = None;
             }
         }
     }

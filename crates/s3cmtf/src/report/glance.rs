@@ -90,6 +90,8 @@ pub struct MatrixGlance {
     pub kind: String,
     /// Its weight.
     pub weight: f32,
+    /// The share of what varies between rows that it explains, where it has effects on rows in place of a weight.
+    pub explained: Option<f32>,
     /// How many columns it has; none for a graph.
     pub columns: Option<u32>,
     /// How many entries it has; not without the data.
@@ -105,6 +107,7 @@ impl Glance {
             mode: cut(model.modes()[matrix.mode].name()),
             kind: matrix.kind.name().to_owned(),
             weight: matrix.weight,
+            explained: matrix.effects.as_ref().map(|effects| effects.explained),
             columns: (matrix.columns.size() > 0).then(|| matrix.columns.size()),
             entries: data.and_then(|data| {
                 let same = data.coupled().iter().find(|other| other.name() == matrix.name);

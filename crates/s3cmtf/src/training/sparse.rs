@@ -44,17 +44,6 @@ impl Sparse {
         })
     }
 
-    /// The sum over all cells of the squared product of its row of `left` and its column's of `right`.
-    pub(crate) fn squared_dots(&self, left: &[f32], right: &[f32], rank: usize) -> f64 {
-        self.sum(left, rank, |row, left, _| {
-            let dot = |column: u32| -> f64 {
-                let right = &right[column as usize * rank..][..rank];
-                left.iter().zip(right).map(|(&left, &right)| f64::from(left) * f64::from(right)).sum()
-            };
-            self.row(row).map(|(column, _)| dot(column).powi(2)).sum()
-        })
-    }
-
     /// The sum over all cells of the value times the squared distance of the two rows of `factor` that it names.
     pub(crate) fn squared_distances(&self, factor: &[f32], rank: usize) -> f64 {
         self.sum(factor, rank, |row, left, _| {

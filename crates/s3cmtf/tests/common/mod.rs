@@ -234,6 +234,7 @@ pub fn model(
             weight: matrix.weight().unwrap_or(weight),
             columns: matrix.columns().clone(),
             factor: Factor::new(rank, numbers.list(matrix.columns().rows() * rank)),
+            effects: None,
         }
     });
     Model::new(problem.modes().to_vec(), core, factors, coupled.collect(), problem.entries().range()).unwrap()

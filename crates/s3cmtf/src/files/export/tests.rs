@@ -93,6 +93,7 @@ fn model(core: Core) -> Model {
         weight: 1.0,
         columns: Mode::new("genre", 1),
         factor: Factor::new(2, vec![7.0, 8.0]),
+        effects: None,
     }];
     Model::new(modes, core, factors, coupled, [0.0, 1.0]).unwrap()
 }

@@ -62,7 +62,15 @@ fn full() -> Model {
     ];
     let coupled = |name: &str, mode, kind, columns: Mode, rank| {
         let rows = columns.rows();
-        CoupledFactor { name: name.into(), mode, kind, weight: 0.1, columns, factor: factor(rows, rank) }
+        CoupledFactor {
+            name: name.into(),
+            mode,
+            kind,
+            weight: 0.1,
+            columns,
+            factor: factor(rows, rank),
+            effects: None,
+        }
     };
     let genres = Mode::with_present("column", 3, vec![0, 2]).unwrap();
     let genres = genres.named(naming("genres", &["Comedy", "", "Drama"])).unwrap();

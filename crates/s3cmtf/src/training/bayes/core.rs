@@ -21,6 +21,11 @@ use crate::training::checkpoint::Numbers;
 const STEPS: usize = 3;
 /// The sets of eight modes.
 const SETS: usize = 256;
+/// The rate of the prior of precisions, whose shape is 1. The data have a variance of 1, so a rate of 1 would keep interactions
+/// near that, whatever the data say; hardly any rate lets concepts of little use vanish before they have found one.
+const RATE: f64 = 0.01;
+/// The concept of each mode that is its offset.
+pub(super) const OFFSET: usize = 1;
 /// The variance of what each set adds to predictions, at first; the data have a variance of 1.
 const PART: f64 = 0.1;
 
@@ -51,9 +56,9 @@ impl Pass<'_> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
             let errors = predictions.iter().zip(chunk.values).map(|(prediction, value)| prediction - value);
-            errors.map(|error| f64::from(error) * f64::from(error)).sum()
+            [errors.map(|error| f64::from(error) * f64::from(error)).sum(), 0.0]
         })?;
-        Ok(sum)
+        Ok(sum[0])
     }
 
     /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
@@ -63,31 +68,31 @@ impl Pass<'_> {
         let (sum, gradient) = self
             .go(&layout.pack(core), true, &|chunk, predictions| {
                 let both = predictions.iter_mut().zip(chunk.values);
-                both.map(|(slot, value)| {
+                let squares = both.map(|(slot, value)| {
                     *slot = value - *slot;
                     f64::from(*slot).powi(2)
-                })
-                .sum()
+                });
+                [squares.sum(), 0.0]
             })
             .unwrap();
-        (sum, layout.unpack(&gradient))
+        (sum[0], layout.unpack(&gradient))
     }
 
-    /// Predicts all entries. `visit` gets each chunk and its predictions; the sum of what it returns comes back, and if
+    /// Predicts all entries. `visit` gets each chunk and its predictions; the sums of what it returns come back, and if
     /// `gradient`, the sum over entries of what it has left in place of the predictions times their derivative by the core.
     fn go(
         &self,
         core: &[f32],
         gradient: bool,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
-    ) -> Result<(f64, Vec<f32>), Error> {
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
+    ) -> Result<([f64; 2], Vec<f32>), Error> {
         let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
-        let results: Result<Vec<(f64, Vec<f32>)>, Error> =
+        let results: Result<Vec<([f64; 2], Vec<f32>)>, Error> =
             strips.map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
         let mut results = results?.into_iter();
         let mut total = results.next().unwrap_or_default();
         for (sum, strip) in results {
-            total.0 += sum;
+            total.0 = add(total.0, sum);
             total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
         }
         Ok(total)
@@ -127,10 +132,10 @@ impl<'a> Strip<'a> {
     fn go(
         mut self,
         runs: Range<usize>,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
-    ) -> Result<(f64, Vec<f32>), Error> {
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
+    ) -> Result<([f64; 2], Vec<f32>), Error> {
         let view = self.pass.view;
-        let (mut total, mut last) = (0.0, None);
+        let (mut total, mut last) = ([0.0; 2], None);
         let mut buffer = Vec::new();
         let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
         let pieces =
@@ -145,7 +150,7 @@ impl<'a> Strip<'a> {
                     view.normal.fold(self.core, self.row(run.row), &mut self.along_row);
                     last = Some(run.row);
                 }
-                total += self.go_run(run, visit);
+                total = add(total, self.go_run(run, visit));
             }
         }
         self.end_row(last);
@@ -158,10 +163,14 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    fn go_run(&mut self, run: Run<'_>, visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync)) -> f64 {
+    fn go_run(
+        &mut self,
+        run: Run<'_>,
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
+    ) -> [f64; 2] {
         let Pass { view, ranks, factors } = *self.pass;
         let mut predictions = [0.0f32; CHUNK];
-        let mut total = 0.0;
+        let mut total = [0.0; 2];
         view.weigh(factors, ranks, run.rest, &mut self.weights);
         view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
         self.run_gradient.fill(0.0);
@@ -170,7 +179,8 @@ impl<'a> Strip<'a> {
             let predictions = &mut predictions[..range.len()];
             let (partners, values) = (&run.partners[range.clone()], &run.values[range]);
             view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
-            total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
+            let sums = visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
+            total = add(total, sums);
             if !self.gradient.is_empty() {
                 view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
             }
@@ -204,11 +214,15 @@ pub(super) struct CoreState {
     /// The same for each concept of each mode, so that concepts that are of no use fade away.
     concepts: Vec<Vec<f64>>,
     all_relevant: bool,
+    /// Which numbers are zero and stay so: the second concept of each mode is its offset and takes no part in interactions,
+    /// and all others take part in nothing else. Rows of a few entries, whose offsets can be told but nothing more, would
+    /// have interactions for free if one number had to stand for both.
+    zero: Vec<bool>,
 }
 
 impl CoreState {
     pub(super) fn new(ranks: &[usize], values: Vec<f32>, without: &[Part]) -> Self {
-        let concepts = ranks.iter().map(|&rank| vec![1.0; rank]).collect();
+        let concepts: Vec<Vec<f64>> = ranks.iter().map(|&rank| vec![1.0; rank]).collect();
         let mut inner = values.len();
         let index = ranks.iter().map(|&rank| {
             inner /= rank;
@@ -221,11 +235,14 @@ impl CoreState {
             one_set: without.contains(&Part::Sets),
             concepts,
             all_relevant: without.contains(&Part::Relevance),
+            zero: Vec::new(),
             values,
         };
+        state.zero = (0..state.values.len()).map(|place| state.is_zero(place)).collect();
+        state.clear();
         // Every set of modes starts with an equal part in the variance.
         let mut counts = vec![0.0; SETS];
-        (0..state.values.len()).for_each(|place| counts[state.set(place)] += 1.0);
+        state.used().for_each(|(place, _)| counts[state.set(place)] += 1.0);
         state.sets = counts.into_iter().map(|count: f64| count.max(1.0) / PART).collect();
         state
     }
@@ -241,6 +258,31 @@ impl CoreState {
             return 0;
         }
         self.index(place).take(8).enumerate().map(|(mode, k)| usize::from(k > 0) << mode).sum()
+    }
+
+    fn is_zero(&self, place: usize) -> bool {
+        let active: Vec<usize> = self.index(place).filter(|&k| k > 0).collect();
+        match active.as_slice() {
+            [] => false,
+            [one] => *one != OFFSET,
+            several => several.contains(&OFFSET),
+        }
+    }
+
+    /// The numbers that are not always zero, and their places.
+    fn used(&self) -> impl Iterator<Item = (usize, &f32)> {
+        self.values.iter().enumerate().filter(|(place, _)| !self.zero[*place])
+    }
+
+    /// The variance that interactions give to predictions: rows have a variance of 1.
+    fn interactions(&self) -> f64 {
+        let interacts = |place: usize| self.index(place).filter(|&k| k > 0).count() > 1;
+        self.used().filter(|(place, _)| interacts(*place)).map(|(_, &value)| f64::from(value).powi(2)).sum()
+    }
+
+    /// Makes zero what stays so.
+    pub(super) fn clear(&mut self) {
+        self.values.iter_mut().zip(&self.zero).filter(|(_, zero)| **zero).for_each(|(value, _)| *value = 0.0);
     }
 
     /// The part of a number's precision that comes of its concepts.
@@ -267,23 +309,27 @@ impl CoreState {
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
             let mut signs = mix(bits ^ chunk.first as u64);
             let base = shares.of_run(&chunk.run);
-            let mut sum = 0.0;
+            let mut sums = [0.0; 2];
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
                 let root = base * shares.of_partner(partner);
                 let error = root * (value - *slot);
-                sum += f64::from(error) * f64::from(error);
+                let square = f64::from(error) * f64::from(error);
+                sums = add(sums, [square, square * square]);
                 let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
                 signs >>= 1;
                 *slot = root * (error + sign / old_tau.sqrt() as f32);
             }
-            sum
+            sums
         };
-        let (squares, gradient) = pass.go(&packed, all, &weighted)?;
+        let ([squares, fourth], gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
             self.step(pass, &shares, old_tau, &gradient, seed, epoch)?;
         }
         noise.draw_tau(squares, pass.view.entries, seed, epoch);
+        if all {
+            noise.set_hurdle([squares, fourth], pass.view.entries, self.interactions());
+        }
         Ok(squares)
     }
 
@@ -310,6 +356,11 @@ impl CoreState {
                     + precision.sqrt() * normal(&mut generator)
             })
             .collect();
+        let clear = |values: &mut [f64]| {
+            let zeros = values.iter_mut().zip(&self.zero).filter(|(_, zero)| **zero);
+            zeros.for_each(|(value, _)| *value = 0.0);
+        };
+        clear(&mut residual);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut values: Vec<f64> = self.values.iter().map(|&value| f64::from(value)).collect();
         let mut direction = residual.clone();
@@ -322,15 +373,16 @@ impl CoreState {
                     let root = base * shares.of_partner(partner);
                     *slot *= root * root;
                 }
-                0.0
+                [0.0; 2]
             })?;
-            let product: Vec<f64> = layout
+            let mut product: Vec<f64> = layout
                 .unpack(&product)
                 .iter()
                 .zip(&direction)
                 .zip(&precisions)
                 .map(|((&product, direction), precision)| tau * f64::from(product) + precision * direction)
                 .collect();
+            clear(&mut product);
             let curvature = dot(&direction, &product);
             if !(curvature > 0.0 && length > 0.0) {
                 break;
@@ -353,26 +405,27 @@ impl CoreState {
         let modes = if self.all_relevant { 0 } else { self.ranks.len() };
         for mode in 0..modes {
             let (mut counts, mut squares) = (vec![0.0; self.ranks[mode]], vec![0.0; self.ranks[mode]]);
-            for (place, &value) in self.values.iter().enumerate() {
+            for (place, &value) in self.used() {
                 let k = usize::from(self.index[mode][place]);
                 let others = self.sets[self.set(place)] * self.relevance(place) / self.concepts[mode][k];
                 counts[k] += 1.0;
                 squares[k] += others * f64::from(value).powi(2);
             }
-            let sums = counts.into_iter().zip(squares).enumerate().skip(1);
+            // An offset is a set of its own.
+            let sums = counts.into_iter().zip(squares).enumerate().skip(OFFSET + 1);
             for (k, (count, squares)) in sums {
-                self.concepts[mode][k] = gamma(generator, 1.0 + 0.5 * count, 1.0 + 0.5 * squares);
+                self.concepts[mode][k] = gamma(generator, 1.0 + 0.5 * count, RATE + 0.5 * squares);
             }
         }
         let (mut counts, mut squares) = (vec![0.0; SETS], vec![0.0; SETS]);
-        for (place, &value) in self.values.iter().enumerate() {
+        for (place, &value) in self.used() {
             let set = self.set(place);
             counts[set] += 1.0;
             squares[set] += self.relevance(place) * f64::from(value).powi(2);
         }
         for ((precision, count), squares) in self.sets.iter_mut().zip(counts).zip(squares) {
             if count > 0.0 {
-                *precision = gamma(generator, 1.0 + 0.5 * count, 1.0 + 0.5 * squares);
+                *precision = gamma(generator, 1.0 + 0.5 * count, RATE + 0.5 * squares);
             }
         }
     }
@@ -400,6 +453,10 @@ impl CoreState {
     pub(super) fn rescale(&mut self, mode: usize, k: usize, by: f32) {
         rescale(&mut self.values, &self.ranks, mode, k, by);
     }
+}
+
+fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] + b[0], a[1] + b[1]]
 }
 
 /// Divides what a core has of concept `k` of a mode.

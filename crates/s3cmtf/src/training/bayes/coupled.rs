@@ -1,13 +1,14 @@
 //! Coupled matrices: what they say about rows, and what rows say about their columns.
 //!
-//! A matrix's value is normal around `u . v` with a precision of its own, which is drawn as well: a matrix that has nothing
-//! to do with the rows gets columns of about zero, and changes nothing.
+//! A matrix without a weight predicts rows (see [`Regression`]), a graph pulls those together that it connects. A matrix with a
+//! weight is explained together with the tensor: its value is normal around `u . v` with a precision that the weight gives.
 
 use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::graph::Graph;
 use super::random::{gamma, generator, normal};
+use super::regression::Regression;
 use crate::Error;
 use crate::problem::{Coupled, Kind};
 use crate::training::checkpoint::Numbers;
@@ -28,6 +29,7 @@ pub(super) struct Matrix {
 
 enum Body {
     Cells(Cells),
+    Regression(Regression),
     Graph(Graph),
 }
 
@@ -37,13 +39,10 @@ pub(super) struct Cells {
     zeros: bool,
     by_row: Sparse,
     by_column: Sparse,
-    cells: usize,
-    /// The sum of all squared values.
-    squares: f64,
     /// What its values were divided by.
     pub(super) scale: f64,
-    /// Its precision in units of the tensor's, if that is given.
-    fixed: Option<f64>,
+    /// Its precision in units of the tensor's, and as it is.
+    weight: f64,
     tau: f64,
     /// The precision of the columns' values, concept by concept.
     prior: Vec<f64>,
@@ -63,24 +62,63 @@ impl Matrix {
             let edges = (0..entries.len()).map(|edge| (first[edge], second[edge], entries.values()[edge]));
             // Rows have no unit; the tensor's entries have been divided by their spread.
             Body::Graph(Graph::new(rows, edges, weight.map(|weight| weight / (spread * spread))))
-        } else {
+        } else if let Some(weight) = weight {
             Body::Cells(Cells::new(matrix, rows, rank, weight, spread))
+        } else {
+            Body::Regression(Regression::new(matrix, rows, rank))
         };
         Matrix { mode: matrix.mode(), rank, number, body }
+    }
+
+    /// The numbers of its columns that have a mean over draws: what is known of them now.
+    pub(super) fn columns(&self) -> &[f32] {
+        match &self.body {
+            Body::Cells(cells) => &cells.means,
+            Body::Regression(regression) => &regression.effects,
+            Body::Graph(_) => &[],
+        }
+    }
+
+    /// What `columns` are multiplied with where rows are multiplied with `by`.
+    pub(super) fn follow(&self, by: f32) -> f32 {
+        if self.regression().is_some() { by } else { 1.0 / by }
     }
 
     /// The columns and the scale of a matrix of values.
     pub(super) fn cells(&self) -> Option<&Cells> {
         match &self.body {
             Body::Cells(cells) => Some(cells),
-            Body::Graph(_) => None,
+            Body::Graph(_) | Body::Regression(_) => None,
         }
     }
 
-    /// Adds what the matrix says about a row: to the lower triangle of its precision, and to its pull.
-    pub(super) fn pull_row(&self, row: usize, rows: &[f32], precision: &mut [f64], pull: &mut [f64]) {
+    /// The effects of its columns on rows, if it has some.
+    pub(super) fn regression(&self) -> Option<&Regression> {
         match &self.body {
-            Body::Graph(graph) => graph.pull_row(row, rows, precision, pull),
+            Body::Regression(regression) => Some(regression),
+            Body::Cells(_) | Body::Graph(_) => None,
+        }
+    }
+
+    /// What the matrix adds to the mean of each row, if it does.
+    pub(super) fn means(&self) -> Option<&[f32]> {
+        self.regression().map(|regression| &regression.means[..])
+    }
+
+    /// Adds what the matrix says about a row: to the lower triangle of its precision, and to its pull.
+    /// `means` are those of the rows' prior, empty if all are zero.
+    pub(super) fn pull_row(
+        &self,
+        row: usize,
+        rows: &[f32],
+        means: &[f32],
+        precision: &mut [f64],
+        pull: &mut [f64],
+    ) {
+        match &self.body {
+            Body::Graph(graph) => graph.pull_row(row, rows, means, precision, pull),
+            // It is in the means.
+            Body::Regression(_) => {}
             Body::Cells(cells) => {
                 if cells.zeros {
                     precision.iter_mut().zip(&cells.gram).for_each(|(sum, gram)| *sum += gram);
@@ -91,12 +129,22 @@ impl Matrix {
         }
     }
 
-    /// Draws all that is the matrix's own, given the rows of its mode; `tau` is the tensor's precision.
-    pub(super) fn draw(&mut self, rows: &[f32], tau: f64, seed: u64, epoch: u64) {
+    /// Draws all that is the matrix's own, given the rows of its mode and what all matrices add to their means; `tau` is the
+    /// tensor's precision.
+    pub(super) fn draw(&mut self, rows: &[f32], means: &[f32], tau: f64, seed: u64, epoch: u64) {
         let (rank, purpose) = (self.rank, (3 << 32) + self.number);
         match &mut self.body {
-            Body::Graph(graph) => graph.draw(rows, rank, tau, seed, [epoch, purpose, 0]),
+            Body::Graph(graph) if means.is_empty() => graph.draw(rows, rank, tau, seed, [epoch, purpose, 0]),
+            Body::Graph(graph) => {
+                let rest: Vec<f32> = rows.iter().zip(means).map(|(row, mean)| row - mean).collect();
+                graph.draw(&rest, rank, tau, seed, [epoch, purpose, 0]);
+            }
             Body::Cells(cells) => cells.draw(rows, rank, tau, seed, epoch, purpose),
+            Body::Regression(regression) => {
+                let own = rows.iter().zip(means).zip(&regression.means);
+                let rest: Vec<f32> = own.map(|((row, all), own)| row - (all - own)).collect();
+                regression.draw(&rest, rank, seed, [epoch, purpose]);
+            }
         }
     }
 
@@ -104,6 +152,11 @@ impl Matrix {
     pub(super) fn put(&self, number: usize, numbers: &mut Numbers) {
         match &self.body {
             Body::Graph(graph) => numbers.put_doubles(format!("graph.{number}"), &[graph.lambda]),
+            Body::Regression(regression) => {
+                numbers.put(format!("effects.{number}"), &regression.effects);
+                numbers.put(format!("side.{number}"), &regression.means);
+                numbers.put_doubles(format!("effects.precision.{number}"), &regression.precisions);
+            }
             Body::Cells(cells) => {
                 numbers.put(format!("columns.{number}"), &cells.columns);
                 numbers.put(format!("means.{number}"), &cells.means);
@@ -119,6 +172,11 @@ impl Matrix {
             Body::Graph(graph) => {
                 numbers.get_doubles(&format!("graph.{number}"), std::slice::from_mut(&mut graph.lambda))
             }
+            Body::Regression(regression) => {
+                numbers.get(&format!("effects.{number}"), &mut regression.effects)?;
+                numbers.get(&format!("side.{number}"), &mut regression.means)?;
+                numbers.get_doubles(&format!("effects.precision.{number}"), &mut regression.precisions)
+            }
             Body::Cells(cells) => {
                 numbers.get(&format!("columns.{number}"), &mut cells.columns)?;
                 numbers.get(&format!("means.{number}"), &mut cells.means)?;
@@ -128,18 +186,22 @@ impl Matrix {
         }
     }
 
-    /// How much a squared error in the matrix counts against 1 in the tensor, in the units of the data, as found so far;
-    /// `tau` and `spread` are the tensor's.
+    /// How much a squared error in the matrix counts against 1 in the tensor, in the units of the data, as found so far; 0 where
+    /// it only predicts rows. `tau` and `spread` are the tensor's.
     pub(super) fn weight(&self, tau: f64, spread: f64) -> f64 {
-        let (own, fixed, scale) = match &self.body {
-            Body::Graph(graph) => (graph.lambda, graph.fixed, 1.0),
-            Body::Cells(cells) => (cells.tau, cells.fixed, cells.scale),
+        let (weight, scale) = match &self.body {
+            Body::Graph(graph) => (graph.fixed.unwrap_or(graph.lambda / tau), 1.0),
+            Body::Cells(cells) => (cells.weight, cells.scale),
+            Body::Regression(_) => (0.0, 1.0),
         };
-        fixed.unwrap_or(own / tau) * (spread / scale).powi(2)
+        weight * (spread / scale).powi(2)
     }
 
     /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.
     pub(super) fn rescale(&mut self, k: usize, by: f32) {
+        if let Body::Regression(regression) = &mut self.body {
+            regression.rescale(k, self.rank, by);
+        }
         if let Body::Cells(cells) = &mut self.body {
             cells.columns.iter_mut().skip(k).step_by(self.rank).for_each(|value| *value /= by);
         }
@@ -147,7 +209,7 @@ impl Matrix {
 }
 
 impl Cells {
-    fn new(matrix: &Coupled, rows: usize, rank: usize, weight: Option<f64>, spread: f64) -> Self {
+    fn new(matrix: &Coupled, rows: usize, rank: usize, weight: f64, spread: f64) -> Self {
         let entries = matrix.entries();
         let columns = matrix.columns().rows();
         let zeros = matrix.kind() == Kind::Zeros;
@@ -168,10 +230,8 @@ impl Cells {
             zeros,
             by_column: Sparse::new(columns, list.clone().map(|(row, column, value)| (column, row, value))),
             by_row: Sparse::new(rows, list),
-            cells: cells as usize,
-            squares: squares / (scale * scale),
             scale,
-            fixed: weight.map(|weight| weight * (scale / spread).powi(2)),
+            weight: weight * (scale / spread).powi(2),
             tau: 1.0,
             prior: vec![1.0; rank],
             columns: vec![0.0; columns * rank],
@@ -181,9 +241,7 @@ impl Cells {
     }
 
     fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, seed: u64, epoch: u64, purpose: u64) {
-        if let Some(fixed) = self.fixed {
-            self.tau = fixed * tau;
-        }
+        self.tau = self.weight * tau;
         let rows_gram = gram(rows, rank);
         self.draw_columns(rows, rank, &rows_gram, seed, [epoch, purpose]);
         let mut generator = generator(seed, [epoch, purpose, u64::MAX]);
@@ -191,10 +249,6 @@ impl Cells {
             let values = self.columns.iter().skip(k).step_by(rank).map(|&value| f64::from(value));
             let (count, sum) = (self.columns.len() / rank, values.map(|value| value * value).sum::<f64>());
             *precision = gamma(&mut generator, 1.0 + 0.5 * count as f64, LEAST + 0.5 * sum);
-        }
-        if self.fixed.is_none() {
-            let squares = self.squared_error(rows, rank, &rows_gram);
-            self.tau = gamma(&mut generator, 1.0 + 0.5 * self.cells as f64, 1.0 + 0.5 * squares);
         }
         self.gram = gram(&self.columns, rank).into_iter().map(|sum| self.tau * sum).collect();
     }
@@ -233,15 +287,6 @@ impl Cells {
                 mean.iter_mut().zip(&centre).for_each(|(value, &centre)| *value = centre as f32);
             }
         });
-    }
-
-    fn squared_error(&self, rows: &[f32], rank: usize, rows_gram: &[f64]) -> f64 {
-        let products = if self.zeros {
-            rows_gram.iter().zip(gram(&self.columns, rank)).map(|(a, b)| a * b).sum()
-        } else {
-            self.by_row.squared_dots(rows, &self.columns, rank)
-        };
-        (self.squares - 2.0 * self.by_row.dot(rows, &self.columns, rank) + products).max(0.0)
     }
 }
 

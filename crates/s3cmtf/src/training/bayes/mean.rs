@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core;
+use super::coupled::Matrix;
 use super::noise::Noise;
 use crate::params::Part;
 
@@ -128,16 +129,17 @@ impl Mean {
 
     /// Follows a change of scale: each concept of a mode was multiplied with a number in all rows. Draws whose scales differ
     /// have no mean: what is little to entries that scatter much would be all that is left where they hardly do.
-    pub(super) fn rescale(&mut self, mode: usize, by: &[f32], ranks: &[usize], modes_of_matrices: &[usize]) {
+    pub(super) fn rescale(&mut self, mode: usize, by: &[f32], ranks: &[usize], matrices: &[Matrix]) {
         if self.draws == 0 {
             return;
         }
         self.naturals[mode].rescale(by);
         for (k, &by) in by.iter().enumerate().skip(1) {
             core::rescale(&mut self.core, ranks, mode, k, by);
-            for (columns, _) in self.columns.iter_mut().zip(modes_of_matrices).filter(|(_, of)| **of == mode)
-            {
-                columns.iter_mut().skip(k).step_by(ranks[mode]).for_each(|value| *value /= by);
+            let columns = self.columns.iter_mut().zip(matrices).filter(|(_, matrix)| matrix.mode == mode);
+            for (columns, matrix) in columns {
+                let times = matrix.follow(by);
+                columns.iter_mut().skip(k).step_by(ranks[mode]).for_each(|value| *value *= times);
             }
         }
     }
@@ -147,8 +149,7 @@ impl Mean {
         1.0 / (self.draws + 1).min(self.window) as f32
     }
 
-    /// Takes the rest of a draw into the mean: the core, for each coupled matrix the means of its columns and its weight,
-    /// and the noise.
+    /// Takes the rest of a draw into the mean: the core, for each coupled matrix its columns and its weight, and the noise.
     pub(super) fn end<'a>(
         &mut self,
         share: f32,
@@ -182,8 +183,10 @@ pub(super) fn approach(mean: &mut [f32], numbers: &[f32], share: f32) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 mod tests {
     use super::*;
+    use crate::problem::{Coupled, Entries, Kind};
 
     #[test]
     fn rows_solve_the_mean_of_precisions_and_pulls() {
@@ -216,15 +219,25 @@ mod tests {
         approach(mean.naturals[0].numbers(), &[4.0, 1.0, 5.0, 6.0, -3.0], share);
         let noise = Noise::new(vec![vec![1], vec![1]]);
         let core = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let columns = [(&[7.0, 8.0, 9.0][..], 1.0), (&[7.0, 8.0][..], 1.0)];
+        let columns = [(&[7.0, 8.0, 9.0][..], 1.0), (&[7.0, 8.0][..], 1.0), (&[7.0, 8.0, 9.0][..], 1.0)];
         mean.end(share, &core, columns.into_iter(), &noise);
+        let cell = || Entries::new(vec![vec![0], vec![0]], vec![1.0]).unwrap();
+        let coupled = |mode, weight: Option<f32>| {
+            let matrix = Coupled::new(mode, Kind::Zeros, cell()).unwrap();
+            weight.map_or(matrix.clone(), |weight| matrix.weighted(weight))
+        };
+        let coupled = [coupled(0, Some(1.0)), coupled(1, Some(1.0)), coupled(0, None)];
+        let matrices: Vec<Matrix> =
+            coupled.iter().map(|matrix| Matrix::new(matrix, 0, 1, 3 - matrix.mode(), 1.0)).collect();
         let before = mean.naturals[0].rows();
-        mean.rescale(0, &[1.0, 2.0, 0.5], &[3, 2], &[0, 1]);
+        mean.rescale(0, &[1.0, 2.0, 0.5], &[3, 2], &matrices);
         let after = mean.naturals[0].rows();
         for (k, by) in [1.0, 2.0, 0.5].into_iter().enumerate() {
             assert!((after[k] - by * before[k]).abs() < 1e-6, "{before:?} {after:?}");
         }
         assert_eq!(mean.core, [1.0, 2.0, 1.5, 2.0, 10.0, 12.0]);
         assert_eq!((&mean.columns[0][..], &mean.columns[1][..]), (&[7.0, 4.0, 18.0][..], &[7.0, 8.0][..]));
+        // Effects on rows grow with them.
+        assert_eq!(mean.columns[2], [7.0, 16.0, 4.5]);
     }
 }

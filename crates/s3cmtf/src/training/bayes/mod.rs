@@ -17,6 +17,7 @@ mod mean;
 mod noise;
 mod packed;
 mod random;
+mod regression;
 mod rows;
 mod sorted;
 mod state;
@@ -25,12 +26,13 @@ mod tests;
 mod view;
 
 pub(super) use fit::fit;
+pub(super) use noise::counted;
 
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use self::core::{CoreState, Pass};
+use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
 use self::distinct::Distinct;
 use self::mean::{Mean, Naturals};
@@ -152,11 +154,14 @@ impl Sampler {
         self.epoch += 1;
         let (seed, epoch) = (self.seed, self.epoch);
         self.rescale();
-        for matrix in &mut self.matrices {
-            matrix.draw(&self.factors[matrix.mode], self.noise.tau, seed, epoch);
+        for number in 0..self.matrices.len() {
+            let mode = self.matrices[number].mode;
+            let means = self.prior_means(mode);
+            self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, seed, epoch);
         }
         let share = (epoch > self.early).then(|| self.average.begin());
         for mode in 0..self.ranks.len() {
+            let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
             let drawn = Given {
                 view: &self.views[mode],
@@ -165,6 +170,7 @@ impl Sampler {
                 core: &self.core.values,
                 noise: &self.noise,
                 matrices: &self.matrices,
+                means: &means,
                 seed,
                 epoch,
                 without: &self.without,
@@ -174,7 +180,9 @@ impl Sampler {
             let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
             if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
-                self.noise.draw_shares(mode, &drawn.squares, seed, epoch);
+                let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
+                let levels: Vec<f32> = levels.copied().collect();
+                self.noise.draw_shares(mode, &drawn.squares, &levels, seed, epoch);
             }
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
@@ -182,9 +190,7 @@ impl Sampler {
         self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch)?;
         if let Some(share) = share {
             let (tau, spread) = (self.noise.tau, self.spread);
-            let matrices = self.matrices.iter().map(|matrix| {
-                (matrix.cells().map_or(&[][..], |cells| &cells.means), matrix.weight(tau, spread))
-            });
+            let matrices = self.matrices.iter().map(|matrix| (matrix.columns(), matrix.weight(tau, spread)));
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
         Ok(true)
@@ -195,15 +201,35 @@ impl Sampler {
         self.average.draws > 0
     }
 
+    /// The means that all matrices give the rows of a mode; empty if none does.
+    fn prior_means(&self, mode: usize) -> Vec<f32> {
+        let mut sums: Vec<f32> = Vec::new();
+        let matrices = self.matrices.iter().filter(|matrix| matrix.mode == mode);
+        for means in matrices.filter_map(Matrix::means) {
+            if sums.is_empty() {
+                sums = means.to_vec();
+            } else {
+                sums.iter_mut().zip(means).for_each(|(sum, mean)| *sum += mean);
+            }
+        }
+        sums
+    }
+
     /// Brings each concept back to a prior of precision 1; the core and coupled columns take up the difference, and so does the
     /// mean of all of them.
     fn rescale(&mut self) {
-        let modes_of_matrices: Vec<usize> = self.matrices.iter().map(|matrix| matrix.mode).collect();
         for mode in 0..self.ranks.len() {
             let rank = self.ranks[mode];
             let rows = self.factors[mode].len() / rank;
             let mut generator = generator(self.seed, [self.epoch, (5 << 32) + mode as u64, 0]);
-            let squares = squares(&self.factors[mode], rank);
+            let means = self.prior_means(mode);
+            let squares = if means.is_empty() {
+                squares(&self.factors[mode], rank)
+            } else {
+                let rest: Vec<f32> =
+                    self.factors[mode].iter().zip(&means).map(|(row, mean)| row - mean).collect();
+                squares(&rest, rank)
+            };
             let by: Vec<f32> = squares
                 .iter()
                 .map(|&sum| gamma(&mut generator, 1.0 + 0.5 * rows as f64, 0.5 + 0.5 * sum).sqrt() as f32)
@@ -211,7 +237,7 @@ impl Sampler {
             self.factors[mode].par_chunks_exact_mut(rank).for_each(|row| {
                 row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
             });
-            self.average.rescale(mode, &by, &self.ranks, &modes_of_matrices);
+            self.average.rescale(mode, &by, &self.ranks, &self.matrices);
             for (k, &by) in by.iter().enumerate().skip(1) {
                 self.core.rescale(mode, k, by);
                 let coupled = self.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
@@ -304,14 +330,20 @@ impl Sampler {
         for ((factor, values), &rank) in model.factors.iter_mut().zip(factors).zip(&self.ranks) {
             *factor = Factor::new(rank, values);
         }
+        let factors = &model.factors;
         for (number, (coupled, matrix)) in model.coupled.iter_mut().zip(&self.matrices).enumerate() {
             let found = self.average.weights.get(number).copied();
             let found = found.unwrap_or_else(|| matrix.weight(self.noise.tau, self.spread));
             coupled.weight = found.min(f32::MAX.into()) as f32;
-            let Some(cells) = matrix.cells() else { continue };
-            let columns = self.average.columns.get(number).unwrap_or(&cells.means);
-            let values = columns.iter().map(|&value| (f64::from(value) * cells.scale) as f32);
-            coupled.factor = Factor::new(coupled.factor.rank(), values.collect());
+            let columns = self.average.columns.get(number).map_or(matrix.columns(), Vec::as_slice);
+            let rank = self.ranks[matrix.mode];
+            if let Some(cells) = matrix.cells() {
+                let values = columns.iter().map(|&value| (f64::from(value) * cells.scale) as f32);
+                coupled.factor = Factor::new(rank, values.collect());
+            } else if let Some(regression) = matrix.regression() {
+                coupled.factor = Factor::new(rank, regression.columns(factors[matrix.mode].values(), rank));
+                coupled.effects = Some(regression.known(columns, rank));
+            }
         }
         model.uncertainty = self.uncertainty();
         model
@@ -342,6 +374,8 @@ impl Sampler {
         let mut core = warm.core.values().to_vec();
         core[0] = (f64::from(core[0]) - self.mean) as f32;
         self.core.values = core.iter().map(|&value| (f64::from(value) / self.spread) as f32).collect();
+        // Models of older versions have no concept for offsets alone.
+        self.core.clear();
         for mode in 0..self.ranks.len() {
             let (to, from) = (&self.frame.modes[mode], &warm.modes[mode]);
             let (rank, known) = (self.ranks[mode], &warm.factors[mode]);
@@ -462,7 +496,7 @@ fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
     values
 }
 
-/// A core in which the second concept of each mode is an offset and like concepts of two modes interact, all weakly; the
+/// A core in which the second concept of each mode is its offset and like concepts of two modes interact, all weakly; the
 /// rest is random and weaker, so that concepts differ from the start.
 fn start_core(ranks: &[usize], seed: u64) -> Vec<f32> {
     let mut generator = generator(seed, [0, 6 << 32, 0]);
@@ -470,7 +504,7 @@ fn start_core(ranks: &[usize], seed: u64) -> Vec<f32> {
         let active: Vec<usize> = index.into_iter().filter(|&j| j > 0).collect();
         let part = match active.as_slice() {
             [] => 0.0,
-            [1] => 1.0,
+            [OFFSET] => 1.0,
             [a, b] if a == b => 1.0,
             _ => RANDOM * normal(&mut generator) as f32,
         };
@@ -492,6 +526,7 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
             matrix.columns().clone()
         },
         factor: Factor::new(ranks[matrix.mode()], Vec::new()),
+        effects: None,
     });
     Model {
         modes: problem.modes().to_vec(),

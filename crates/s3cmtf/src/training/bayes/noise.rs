@@ -2,19 +2,34 @@
 //!
 //! The precision of an entry is `tau` times a share of each of its rows: people differ in how predictable they are, and so
 //! do the things that they rate. The shares of a mode have a gamma distribution of mean 1 around which they lie the closer,
-//! the larger `nu` is; where all rows are alike, `nu` grows and the shares become 1.
+//! the larger `nu` is; where all rows are alike, `nu` grows and the shares become 1. Shares are weights: what they must not
+//! do is to follow the values that they weigh, see [`counted`] and [`level`].
 
 use rayon::prelude::*;
 
 use super::random::{gamma, generator, pick};
 
-/// The values of `nu` that are told apart: 2, 2.8, 4 and so on.
-const STEPS: i32 = 24;
+/// The values of `nu` that are told apart: 4, 5.7, 8 and so on. Below 4, variances of rows would have none themselves.
+const LEAST: f64 = 4.0;
+const STEPS: i32 = 22;
 const STEP: f64 = std::f64::consts::SQRT_2;
+/// A row's entries count as if so many more had to be waited for, see [`counted`].
+const DISCOUNT: f64 = 30.0;
+/// Rows with so many entries tell how much rows differ, if there are at least so many of them, and one of so many entries is
+/// theirs; what a few busy rows say does not hold for all others.
+const TELLING: u32 = 20;
+const FEWEST: usize = 20;
+const MOST_OF: u64 = 3;
 /// About so many rows tell `nu` as well as all would.
 const ROWS: usize = 2048;
 /// Precisions beyond this are no longer told apart from an exact fit; the data have a spread of 1.
 const MOST: f64 = 1e5;
+
+/// Interactions are weak while their variance is this share of the noise's. The hurdle is then at least so much; errors wilder
+/// than so many times a normal kurtosis are outliers and say no more.
+const WEAK: f64 = 0.02;
+const HURDLE: f64 = 1.1;
+const WILD: f64 = 10.0;
 
 /// The precisions of entries.
 pub(super) struct Noise {
@@ -22,6 +37,9 @@ pub(super) struct Noise {
     /// For each mode and row, the square root of its share.
     pub(super) roots: Vec<Vec<f32>>,
     nu: Vec<f64>,
+    /// The precision of the prior of concepts that interact. As long as interactions are weak it is above 1: what has no more evidence
+    /// than chance then fades, as each epoch brings rows back to a variance of 1 and shrinks the core instead.
+    pub(super) hurdle: f64,
     counts: Vec<Vec<u32>>,
 }
 
@@ -29,7 +47,7 @@ impl Noise {
     /// All rows alike; `counts` are each row's entries.
     pub(super) fn new(counts: Vec<Vec<u32>>) -> Self {
         let roots = counts.iter().map(|counts| vec![1.0; counts.len()]).collect();
-        Noise { tau: 1.0, roots, nu: vec![10.0; counts.len()], counts }
+        Noise { tau: 1.0, roots, nu: vec![10.0; counts.len()], hurdle: 1.0, counts }
     }
 
     /// Draws `tau`, given the sum of squared errors of all entries, each times its rows' shares.
@@ -38,14 +56,41 @@ impl Noise {
         self.tau = gamma(&mut generator, 1.0 + 0.5 * entries as f64, 1.0 + 0.5 * squares).min(MOST);
     }
 
-    /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes.
-    pub(super) fn draw_shares(&mut self, mode: usize, squares: &[f64], seed: u64, epoch: u64) {
+    /// Sets the hurdle of interactions, given the sums of the weighted errors' second and fourth powers over all entries, and the
+    /// variance that interactions give to predictions.
+    pub(super) fn set_hurdle(&mut self, [squares, fourth]: [f64; 2], entries: usize, interactions: f64) {
+        // Normal errors have a kurtosis of 3. Where it is larger, noise differs between rows in ways that shares do not show,
+        // and chance agreements between entries are taken for more than they are.
+        let kurtosis = fourth * entries as f64 / (squares * squares);
+        let excess = if kurtosis.is_finite() { kurtosis / 3.0 } else { 1.0 };
+        let weak = interactions * self.tau < WEAK;
+        self.hurdle = if weak { excess.clamp(1.0, WILD).sqrt().max(HURDLE) } else { 1.0 };
+    }
+
+    /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes, and its
+    /// offset.
+    pub(super) fn draw_shares(
+        &mut self,
+        mode: usize,
+        squares: &[f64],
+        levels: &[f32],
+        seed: u64,
+        epoch: u64,
+    ) {
         let (counts, tau) = (&self.counts[mode], self.tau);
-        let row = |row: usize| (f64::from(counts[row]), squares[row] * tau);
+        let row = |row: usize| {
+            let (count, part) = (f64::from(counts[row]), counted(counts[row]));
+            (count * part, squares[row] * tau * part)
+        };
+        let telling: Vec<usize> = (0..counts.len()).filter(|&row| counts[row] >= TELLING).collect();
+        let entries = |row: &usize| u64::from(counts[*row]);
+        let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        if telling.len() < FEWEST || MOST_OF * telling.iter().map(entries).sum::<u64>() < all {
+            return;
+        }
         // The shares themselves are summed out here, so that `nu` is free to move.
-        let step = counts.len().div_ceil(ROWS).max(1);
-        let seen: Vec<(f64, f64)> =
-            (0..counts.len()).step_by(step).filter(|&row| counts[row] > 0).map(row).collect();
+        let step = telling.len().div_ceil(ROWS);
+        let seen: Vec<(f64, f64)> = telling.into_iter().step_by(step).map(row).collect();
         let likelihood = |nu: f64| -> f64 {
             let constant = 0.5 * nu * (0.5 * nu).ln() - ln_gamma(0.5 * nu);
             let one = |&(count, sum): &(f64, f64)| {
@@ -54,7 +99,7 @@ impl Noise {
             };
             seen.iter().map(one).sum()
         };
-        let values: Vec<f64> = (0..STEPS).map(|step| 2.0 * STEP.powi(step)).collect();
+        let values: Vec<f64> = (0..STEPS).map(|step| LEAST * STEP.powi(step)).collect();
         let purpose = (2 << 32) + mode as u64;
         let nu = pick(&mut generator(seed, [epoch, purpose, u64::MAX]), &values, likelihood);
         // What one of them may be, so that all of them and `tau` are not beyond what can be told apart: where nearly all
@@ -65,7 +110,38 @@ impl Noise {
             let mut generator = generator(seed, [epoch, purpose, place as u64]);
             *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).min(most).sqrt() as f32;
         });
+        level(&mut self.roots[mode], counts, levels);
         self.nu[mode] = nu;
+    }
+}
+
+/// The part of a row's entries that counts where the row's share is drawn. A share that a few entries decide is large where they
+/// happen to agree, and what agrees is mostly what is most frequent: predictions would be drawn towards that, and
+/// away from the mean.
+pub(in crate::training) fn counted(entries: u32) -> f64 {
+    f64::from(entries) / (f64::from(entries) + DISCOUNT)
+}
+
+/// Takes out of shares what follows the offset of their rows. Values near the end of a scale scatter less; rows that have many
+/// of them would count more than others, and all predictions would move towards that end.
+fn level(roots: &mut [f32], counts: &[u32], levels: &[f32]) {
+    let (mut entries, mut sums, mut squares, mut products) = (0.0, [0.0; 2], 0.0, 0.0);
+    for ((&count, root), &level) in counts.iter().zip(roots.iter()).zip(levels) {
+        let (count, level, log) = (f64::from(count), f64::from(level), f64::from(*root).ln());
+        entries += count;
+        sums[0] += count * level;
+        sums[1] += count * log;
+        squares += count * level * level;
+        products += count * level * log;
+    }
+    let spread = squares - sums[0] * sums[0] / entries;
+    if !(entries > 0.0 && spread > 1e-9 * entries) {
+        return;
+    }
+    let slope = (products - sums[0] * sums[1] / entries) / spread;
+    let mean = sums[0] / entries;
+    for (root, &level) in roots.iter_mut().zip(levels) {
+        *root *= (-slope * (f64::from(level) - mean)).exp() as f32;
     }
 }
 
@@ -101,11 +177,36 @@ mod tests {
         let mut noise = Noise::new(counts);
         // Every other row scatters three times as much.
         let squares: Vec<f64> = (0..50).map(|row| if row % 2 == 0 { 400.0 } else { 3600.0 }).collect();
-        noise.draw_shares(0, &squares, 1, 1);
+        noise.draw_shares(0, &squares, &[0.0; 50], 1, 1);
         let share = |row: usize| f64::from(noise.roots[0][row]).powi(2);
         let average = |first: usize| (first..50).step_by(2).map(share).sum::<f64>() / 25.0;
         assert!((average(0) / average(1) - 9.0).abs() < 2.0, "{} {}", average(0), average(1));
-        noise.draw_shares(0, &[400.0; 50], 1, 2);
+        noise.draw_shares(0, &[400.0; 50], &[0.0; 50], 1, 2);
         assert!(noise.nu[0] > 100.0 && noise.roots[0].iter().all(|root| (root - 1.0).abs() < 0.2));
+    }
+
+    #[test]
+    fn rows_of_a_few_entries_have_no_share_of_their_own() {
+        let mut noise = Noise::new(vec![vec![2; 500]]);
+        // Every other row fits exactly.
+        let squares: Vec<f64> = (0..500).map(|row| if row % 2 == 0 { 0.0 } else { 4.0 }).collect();
+        noise.draw_shares(0, &squares, &[0.0; 500], 1, 1);
+        assert!(noise.roots[0].iter().all(|&root| root == 1.0));
+    }
+
+    #[test]
+    fn shares_do_not_follow_offsets() {
+        let levels: Vec<f32> = (0..200).map(|row| (row % 20) as f32 / 10.0 - 1.0).collect();
+        let counts = vec![40; 200];
+        let mut roots: Vec<f32> =
+            levels.iter().enumerate().map(|(row, level)| (0.3 * level).exp() * [0.9, 1.1][row % 2]).collect();
+        level(&mut roots, &counts, &levels);
+        let at = |wanted: f32| {
+            let rows = || roots.iter().zip(&levels).filter(|(_, level)| **level * wanted > 0.0);
+            rows().map(|(root, _)| root.ln()).sum::<f32>() / rows().count() as f32
+        };
+        assert!((at(1.0) - at(-1.0)).abs() < 0.12, "{} {}", at(1.0), at(-1.0));
+        // What has nothing to do with them stays.
+        assert!((roots[1] / roots[0] - 1.1 / 0.9 * (0.1f32 * 0.3).exp()).abs() < 0.2);
     }
 }

@@ -4,6 +4,10 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Precisions beyond these are not told apart.
+const LEAST: f64 = 1e-12;
+const MOST: f64 = 1e12;
+
 pub(super) type Generator = Xoshiro256PlusPlus;
 
 /// The generator of one purpose, such as a row of a mode in an epoch.
@@ -29,6 +33,15 @@ pub(super) fn normal(generator: &mut Generator) -> f64 {
 pub(super) fn gamma(generator: &mut Generator, shape: f64, rate: f64) -> f64 {
     // Shapes and rates here are sums of squares and counts on top of positive constants.
     Gamma::new(shape, 1.0 / rate).map_or(shape / rate, |gamma| gamma.sample(generator))
+}
+
+/// A precision of `count` numbers with this sum of squares, of which nothing is known beforehand: the deviation that it stands
+/// for has a half-Cauchy distribution of scale 1. Unlike a gamma distribution of any usual rate, that allows numbers of
+/// no use to vanish, and does not pull those of use. `old` is the precision as it was.
+pub(super) fn half_cauchy(generator: &mut Generator, old: f64, count: f64, squares: f64) -> f64 {
+    // A mixture of gamma distributions over the rate.
+    let rate = gamma(generator, 1.0, 1.0 + old);
+    gamma(generator, 0.5 + 0.5 * count, rate + 0.5 * squares).clamp(LEAST, MOST)
 }
 
 /// One of several values, by the logarithms of their probabilities, up to a constant.

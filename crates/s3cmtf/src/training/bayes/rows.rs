@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::core::OFFSET;
 use super::coupled::Matrix;
 use super::layout::Layout;
 use super::mean::Naturals;
@@ -30,6 +31,8 @@ pub(super) struct Given<'a> {
     pub(super) core: &'a [f32],
     pub(super) noise: &'a Noise,
     pub(super) matrices: &'a [Matrix],
+    /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
+    pub(super) means: &'a [f32],
     pub(super) seed: u64,
     pub(super) epoch: u64,
     pub(super) without: &'a [params::Part],
@@ -307,7 +310,7 @@ impl<'a> Solver<'a> {
 
     /// Draws a row from its sums.
     fn draw_row(&mut self, row: usize, drawn: &mut Drawn, naturals: &mut [f32]) {
-        let Given { view, noise, matrices, factors, seed, epoch, .. } = *self.given;
+        let Given { view, noise, matrices, means, factors, seed, epoch, .. } = *self.given;
         let rank = self.pull.len();
         let share = f64::from(noise.roots[view.mode][row]).powi(2);
         let weight = noise.tau * share;
@@ -316,9 +319,13 @@ impl<'a> Solver<'a> {
         // The precision and the pull of all that is known, first concept included.
         let mut precision: Vec<f64> = self.precision.iter().map(|sum| weight * sum).collect();
         let mut pull: Vec<f64> = self.pull.iter().map(|sum| weight * sum).collect();
-        (1..rank).for_each(|k| precision[k * rank + k] += 1.0);
+        let prior = |k: usize| if k > OFFSET { noise.hurdle } else { 1.0 };
+        (1..rank).for_each(|k| precision[k * rank + k] += prior(k));
         for matrix in matrices.iter().filter(|matrix| matrix.mode == view.mode) {
-            matrix.pull_row(row, factors[view.mode], &mut precision, &mut pull);
+            matrix.pull_row(row, factors[view.mode], means, &mut precision, &mut pull);
+        }
+        if let Some(mean) = means.get(row * rank..(row + 1) * rank) {
+            (1..rank).for_each(|k| pull[k] += prior(k) * f64::from(mean[k]));
         }
         // Given that the first concept is 1.
         self.system.clear();

@@ -29,7 +29,7 @@ impl Sampler {
         numbers.put_doubles("weights", &self.average.weights);
         let average = [self.average.draws as f64, self.average.variance];
         numbers.put_doubles("average", &average);
-        numbers.put_doubles("noise", &[self.noise.tau]);
+        numbers.put_doubles("noise", &[self.noise.tau, self.noise.hurdle]);
         numbers
     }
 
@@ -60,17 +60,17 @@ impl Sampler {
             }
             self.average.core = self.core.values.clone();
             numbers.get("mean.core", &mut self.average.core)?;
-            let columns = |matrix: &super::Matrix| matrix.cells().map_or(0, |cells| cells.means.len());
-            self.average.columns = self.matrices.iter().map(|matrix| vec![0.0; columns(matrix)]).collect();
+            let columns = |matrix: &super::Matrix| vec![0.0; matrix.columns().len()];
+            self.average.columns = self.matrices.iter().map(columns).collect();
             self.average.weights = vec![0.0; self.matrices.len()];
             numbers.get_doubles("weights", &mut self.average.weights)?;
             for (number, columns) in self.average.columns.iter_mut().enumerate() {
                 numbers.get(&format!("mean.columns.{number}"), columns)?;
             }
         }
-        let mut noise = [0.0];
+        let mut noise = [0.0; 2];
         numbers.get_doubles("noise", &mut noise)?;
-        self.noise.tau = noise[0];
+        [self.noise.tau, self.noise.hurdle] = noise;
         Ok(())
     }
 }

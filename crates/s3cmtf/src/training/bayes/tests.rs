@@ -124,6 +124,7 @@ fn rows_come_from_their_normal_distribution() {
                     core: &small.core,
                     noise: &noise,
                     matrices: &[],
+                    means: &[],
                     seed: 1,
                     epoch,
                     without: &[],
@@ -213,7 +214,7 @@ fn a_matrix_says_of_a_row_what_its_cells_say() {
         (0..18).map(|place| if place % 3 == 0 { 1.0 } else { (place as f32).sin() }).collect();
     for kind in [Kind::Zeros, Kind::Missing] {
         let mut matrix = matrix(kind, 3);
-        matrix.draw(&rows, 1.5, 1, 1);
+        matrix.draw(&rows, &[], 1.5, 1, 1);
         let cells = matrix.cells().unwrap();
         // A weight of 2 and a tensor's precision of 1.5, in units of the scaled values.
         let tau = 3.0 * cells.scale * cells.scale;
@@ -225,7 +226,7 @@ fn a_matrix_says_of_a_row_what_its_cells_say() {
                 }
             }
             let (mut precision, mut pull) = ([0.0; 9], [0.0; 3]);
-            matrix.pull_row(row, &rows, &mut precision, &mut pull);
+            matrix.pull_row(row, &rows, &[], &mut precision, &mut pull);
             let (mut expected, mut expected_pull) = ([0.0; 9], [0.0; 3]);
             for (column, value) in dense.iter().enumerate() {
                 let Some(value) = value.or((kind == Kind::Zeros).then_some(0.0)) else { continue };

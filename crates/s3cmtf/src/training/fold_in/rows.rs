@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::grow::Grown;
 use super::system::{Form, along};
-use crate::model::{Core, CoupledFactor, Model, Uncertainty};
+use crate::model::{Core, CoupledFactor, Effects, Model, Uncertainty};
 use crate::problem::{Coupled, Duplicates, Kind, merge_entries};
+use crate::training::bayes::counted;
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -36,6 +37,7 @@ pub(super) struct Side<'a> {
     kind: Kind,
     weight: f64,
     columns: &'a [f32],
+    effects: Option<&'a Effects>,
     by_row: Sparse,
     gram: Vec<f64>,
 }
@@ -97,6 +99,7 @@ impl<'a> Side<'a> {
             kind: matrix.kind(),
             weight: f64::from(known.weight),
             columns: known.factor.values(),
+            effects: known.effects.as_ref(),
             by_row,
             gram,
         }
@@ -105,6 +108,12 @@ impl<'a> Side<'a> {
     /// Adds what the matrix says about a row; `rows` are those of its mode and `first` the first concept that is free.
     fn add(&self, row: usize, rows: &[f32], first: usize, noise: f64, form: &mut Form) {
         let rank = form.pull.len();
+        if let Some(effects) = self.effects {
+            // The mean of a prior whose precision is 1.
+            let mean = effects.mean(self.by_row.row(row));
+            form.pull.iter_mut().zip(mean).skip(first).for_each(|(pull, mean)| *pull += mean);
+            return;
+        }
         let weight = self.weight / noise;
         let mut any = false;
         for (other, value) in self.by_row.row(row) {
@@ -326,9 +335,9 @@ impl<'a> Rows<'a> {
         let (values, variances): (Vec<f64>, Vec<f64>) =
             (wide(&self.factors[mode]), wide(&self.variances[mode]));
         let squares = (sums.squares + sums.form.twice(&values, &variances)).max(0.0);
-        let nu = self.nu[mode];
+        let (nu, part) = (self.nu[mode], counted(entries as u32));
         // As 32 bits hold it, so that it is what the row is found with.
-        f64::from(((nu + entries as f64) / (nu + squares / noise)).max(LEAST_SHARE) as f32)
+        f64::from(((nu + part * entries as f64) / (nu + part * squares / noise)).max(LEAST_SHARE) as f32)
     }
 
     /// The sums over some entries of a row, each times the shares of its other rows.

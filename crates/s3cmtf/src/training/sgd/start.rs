@@ -40,6 +40,7 @@ pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) ->
             weight: matrix.weight().unwrap_or(params.lambda_couple),
             columns: matrix.columns().clone(),
             factor: Factor::new(rank, values.collect()),
+            effects: None,
         }
     });
     let coupled = coupled.collect();
