@@ -104,7 +104,7 @@ pub(crate) fn no_better(rmse: f64, offsets_rmse: f64, modes: &[Mode]) -> Option<
     };
     Some(format!(
         "the model's test RMSE ({}) is not below that of offsets alone ({}): the mean and an offset per {names} predict \
-         as well",
+         as well or better",
         short(rmse),
         short(offsets_rmse)
     ))
@@ -151,7 +151,7 @@ mod tests {
         let modes = [Mode::new("user", 1), Mode::new("film", 1), Mode::new("month", 1)];
         assert_eq!(no_better(0.9169, 0.917, &modes), None);
         let expected = "the model's test RMSE (0.9500) is not below that of offsets alone (0.9170): the mean and an offset \
-                        per user, film and month predict as well";
+                        per user, film and month predict as well or better";
         assert_eq!(no_better(0.95, 0.917, &modes).as_deref(), Some(expected));
         assert!(
             no_better(f64::NAN, 1e-9, &modes[..2])

@@ -33,16 +33,43 @@ impl Run {
         let tested = history.iter().skip(early);
         let rmses: Vec<(usize, f64)> =
             tested.filter_map(|epoch| epoch.test_rmse.map(|rmse| (epoch.epoch, rmse))).collect();
-        let (&(_, end), quarter) = (rmses.last()?, rmses.len() - 1 - rmses.len() / 4);
-        let &(at, least) = rmses.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let rises = rmses.len() >= FEWEST && end > rmses.get(quarter)?.1 && end > (1.0 + RISEN) * least;
-        rises.then(|| {
-            format!(
-                "the test RMSE rises: it was {} after epoch {at} and is {} at the end; fewer epochs, or patience, which \
-                 chooses them, may predict better",
-                short(least),
-                short(end)
-            )
-        })
+        rising(&rmses)
+    }
+}
+
+/// Says so where the RMSE of the last epochs, each with its number, rises and has been lower before.
+fn rising(rmses: &[(usize, f64)]) -> Option<String> {
+    let (_, end) = *rmses.last()?;
+    let (_, before) = *rmses.get(rmses.len() - 1 - rmses.len() / 4)?;
+    let (at, least) = *rmses.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let rises = rmses.len() >= FEWEST && end > before && end > (1.0 + RISEN) * least;
+    rises.then(|| {
+        format!(
+            "the test RMSE rises: it was {} after epoch {at} and is {} at the end; fewer epochs, or patience, which \
+             chooses them, may predict better",
+            short(least),
+            short(end)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_risen_and_still_rises_is_told_of() {
+        let told = |rmses: &[f64]| rising(&(76..).zip(rmses.iter().copied()).collect::<Vec<_>>());
+        let mut rmses = [0.93, 0.92, 0.9, 0.901, 0.903, 0.905, 0.908, 0.91];
+        let expected = "the test RMSE rises: it was 0.9000 after epoch 78 and is 0.9100 at the end; fewer epochs, or \
+                        patience, which chooses them, may predict better";
+        assert_eq!(told(&rmses).as_deref(), Some(expected));
+        // Too few to say; not by enough; down again at the end; always down.
+        assert_eq!(told(&rmses[1..]), None);
+        rmses[5] = 0.95;
+        assert_eq!(told(&rmses), None);
+        assert_eq!(told(&[0.99, 0.98, 0.97, 0.96, 0.95, 0.94, 0.93, 0.92]), None);
+        assert_eq!(told(&[0.9, 0.9, 0.9, 0.9, 0.9, 0.901, 0.902, 0.904]), None);
+        assert_eq!(told(&[]), None);
     }
 }
