@@ -37,7 +37,7 @@ def test_simple_predictions_stand_beside_the_model(world, fitted):
     plain = np.sqrt(np.mean((world.test["stars"] - known.mean()) ** 2))
     assert found.mean_rmse == pytest.approx(plain, rel=1e-5)
     assert found.rmse < found.offsets_rmse < found.mean_rmse
-    model = s3cmtf.S3CMTF(rank=2, epochs=4).fit(world.train, eval_set=world.test, **world.words)
+    model = s3cmtf.S3CMTF(rank=5, epochs=30, seed=3).fit(world.train, eval_set=world.test, **world.words)
     summary = model.record_["summary"]
     assert summary["offsets_rmse"] == pytest.approx(found.offsets_rmse, rel=1e-5)
     assert "offsets RMSE" in model._repr_html_()
