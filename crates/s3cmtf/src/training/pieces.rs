@@ -18,7 +18,7 @@ pub(super) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// Pieces of which each needs room for so many numbers; all of them together take no more than entries do.
     pub(super) fn of(entries: &'a Observed, numbers: usize) -> Self {
-        let most = (entries.len() / numbers.max(1)).min(MOST).max(1);
+        let most = (entries.len() / numbers.max(1)).clamp(1, MOST);
         Pieces { entries, len: entries.len().div_ceil(most).max(FEWEST) }
     }
 
