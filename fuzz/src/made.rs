@@ -1,4 +1,4 @@
-//! A problem and a model with everything: absent ids, names, a coupled matrix of each kind, uncertainty.
+//! A problem and a model with everything: absent ids, names, a coupled matrix of each kind, uncertainty, offsets.
 
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use s3cmtf::table::time::Bin;
 use s3cmtf::table::{Binning, Labels};
 use s3cmtf::{
-    Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Kind, Mode, Model, Naming, Params, Problem,
-    Run, Training, Uncertainty,
+    Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Kind, Mode, Model, Naming, Offsets, Params,
+    Problem, Run, Training, Uncertainty,
 };
 
 use crate::path;
@@ -78,6 +78,12 @@ pub fn model() -> Model {
             variances: factors,
         })
         .expect("an uncertainty that fits")
+        .with_offsets(Offsets {
+            mean: 3.5,
+            lambdas: vec![10.0, 1.0, 0.1],
+            rows: vec![vec![0.5, 0.0, -0.5], vec![0.25; 2], vec![-1.0; 2]],
+        })
+        .expect("offsets that fit")
         .with_value(Some("stars".into()))
 }
 

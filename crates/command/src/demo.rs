@@ -71,9 +71,11 @@ fn print_errors(world: &World, plain: &Run, coupled: &Run) -> anyhow::Result<()>
     let guess = rmse(test.iter().map(|&value| f64::from(value) - mean));
     let floor = rmse(test.iter().zip(&world.test_truth).map(|(&value, &truth)| f64::from(value - truth)));
     let reached = |run: &Run| run.record.summary.test_rmse.map_or("none".to_owned(), short);
+    let offsets = plain.record.summary.offsets_rmse.map_or("none".to_owned(), short);
     print::out(|out| writeln!(out, "RMSE on {} ratings that training did not see:", test.len()))?;
     print::table(&[
         ("  the mean rating for all", short(guess)),
+        ("  the mean and an offset per user, business and month", offsets),
         ("  the tensor alone", reached(plain)),
         ("  the tensor and its coupled matrices", reached(coupled)),
         ("  the noise in the ratings, which nobody can predict", short(floor)),

@@ -13,7 +13,7 @@ use crate::args::{DataArgs, EvaluateArgs};
 use crate::failure::usage;
 use crate::print::{self, short};
 use crate::progress::waiting;
-use crate::{folds, problem, unknown};
+use crate::{folds, problem, summary, unknown};
 
 #[derive(Serialize)]
 struct Measured {
@@ -46,6 +46,7 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let errors = waiting("measuring errors", args.progress.quiet, || model.evaluate(&entries, args.clip))?;
     let names = unknown::named(model.modes(), &entries, None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
+    errors.note(model.modes()).iter().for_each(print::note);
     let more = more::measure(args, folder, &model, &entries)?;
     if args.json {
         let more::More { ranking, segments } = more;
@@ -56,8 +57,9 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
         ("entries", errors.entries.to_string()),
         ("unknown", errors.unknown.to_string()),
         ("RMSE", short(errors.rmse)),
-        ("MAE", short(errors.mae)),
     ];
+    rows.extend(summary::simple(errors.mean_rmse, errors.offsets_rmse));
+    rows.push(("MAE", short(errors.mae)));
     rows.extend(errors.within_std.map(|share| ("within std", format!("{:.0} %", 100.0 * share))));
     print::table(&rows)?;
     more.print()?;

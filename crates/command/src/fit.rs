@@ -153,6 +153,9 @@ fn finish(
             "steps were too long: what they spoiled was taken back, and the rate halved {times}"
         ));
     }
+    for note in run.notes() {
+        print::note(note);
+    }
     let reported = args.report.as_deref().map_or(Ok(0), |file| {
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());

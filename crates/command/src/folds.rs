@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::{Stop, Training};
+use s3cmtf::{Errors, Mode, Stop, Training};
 use serde::Serialize;
 
 use crate::args::EvaluateArgs;
@@ -12,7 +12,15 @@ use crate::print::{self, short};
 use crate::progress::Progress;
 use crate::{interrupt, problem, summary};
 
-const HEADINGS: [(&str, usize); 5] = [("fold", 0), ("entries", 0), ("RMSE", 9), ("MAE", 9), ("seconds", 0)];
+const HEADINGS: [(&str, usize); 7] = [
+    ("fold", 0),
+    ("entries", 0),
+    ("RMSE", 9),
+    ("MAE", 9),
+    ("mean RMSE", 0),
+    ("offsets RMSE", 0),
+    ("seconds", 0),
+];
 
 /// What one fold came to.
 #[derive(Serialize)]
@@ -21,6 +29,9 @@ struct Fold {
     entries: usize,
     rmse: f64,
     mae: f64,
+    /// What simple predictions come to.
+    mean_rmse: f64,
+    offsets_rmse: f64,
     seconds: f64,
 }
 
@@ -30,6 +41,8 @@ struct All {
     folds: usize,
     rmse: Spread,
     mae: Spread,
+    mean_rmse: Spread,
+    offsets_rmse: Spread,
 }
 
 /// Numbers in two.
@@ -85,30 +98,58 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
             entries: errors.entries,
             rmse: errors.rmse,
             mae: errors.mae,
+            mean_rmse: errors.mean_rmse.unwrap_or(f64::NAN),
+            offsets_rmse: errors.offsets_rmse.unwrap_or(f64::NAN),
             seconds: end.seconds,
         };
         if args.json {
             print::json(&fold)?;
         } else {
-            let Fold { fold, entries, rmse, mae, seconds } = &fold;
-            let seconds = format!("{seconds:.2}");
-            columns.print(&[fold.to_string(), entries.to_string(), short(*rmse), short(*mae), seconds])?;
+            let mut row = vec![fold.fold.to_string(), fold.entries.to_string()];
+            row.extend([fold.rmse, fold.mae, fold.mean_rmse, fold.offsets_rmse].map(short));
+            row.push(format!("{:.2}", fold.seconds));
+            columns.print(&row)?;
         }
         done.push(fold);
     }
-    finish(args, &columns, &done)
+    finish(args, &columns, &done, problem.modes())
 }
 
 /// Tells what the folds have in common.
-fn finish(args: &EvaluateArgs, columns: &Columns, folds: &[Fold]) -> anyhow::Result<ExitCode> {
+fn finish(
+    args: &EvaluateArgs,
+    columns: &Columns,
+    folds: &[Fold],
+    modes: &[Mode],
+) -> anyhow::Result<ExitCode> {
     let of = |error: fn(&Fold) -> f64| Spread::of(&folds.iter().map(error).collect::<Vec<_>>());
-    let all = All { folds: folds.len(), rmse: of(|fold| fold.rmse), mae: of(|fold| fold.mae) };
+    let all = All {
+        folds: folds.len(),
+        rmse: of(|fold| fold.rmse),
+        mae: of(|fold| fold.mae),
+        mean_rmse: of(|fold| fold.mean_rmse),
+        offsets_rmse: of(|fold| fold.offsets_rmse),
+    };
+    let errors = Errors {
+        entries: folds.iter().map(|fold| fold.entries).sum(),
+        unknown: 0,
+        rmse: all.rmse.mean,
+        mae: all.mae.mean,
+        within_std: None,
+        mean_rmse: Some(all.mean_rmse.mean),
+        offsets_rmse: Some(all.offsets_rmse.mean),
+    };
+    errors.note(modes).iter().for_each(print::note);
     if args.json {
         print::json(&all)?;
     } else {
-        let row = |name: &str, rmse: f64, mae: f64| [name.into(), String::new(), short(rmse), short(mae)];
-        columns.print(&row("mean", all.rmse.mean, all.mae.mean))?;
-        columns.print(&row("sd", all.rmse.sd, all.mae.sd))?;
+        let spreads = [&all.rmse, &all.mae, &all.mean_rmse, &all.offsets_rmse];
+        let row = |name: &str, number: fn(&Spread) -> f64| {
+            let numbers = spreads.iter().map(|spread| short(number(spread)));
+            [name.to_owned(), String::new()].into_iter().chain(numbers).collect::<Vec<_>>()
+        };
+        columns.print(&row("mean", |spread| spread.mean))?;
+        columns.print(&row("sd", |spread| spread.sd))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -38,7 +38,17 @@ pub(crate) fn print(summary: &Summary, model: String) -> anyhow::Result<()> {
     if let Some(rmse) = summary.test_rmse {
         rows.push(("test RMSE", short(rmse)));
     }
+    rows.extend(simple(summary.mean_rmse, summary.offsets_rmse));
     rows.push(("seconds", format!("{:.2}", summary.seconds)));
     rows.push(("model", model));
     print::table(&rows)
+}
+
+/// What simple predictions come to, beside what a model does.
+pub(crate) fn simple(
+    mean: Option<f64>,
+    offsets: Option<f64>,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let rows = [("mean RMSE", mean), ("offsets RMSE", offsets)];
+    rows.into_iter().filter_map(|(name, rmse)| rmse.map(|rmse| (name, short(rmse))))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use s3cmtf::{Algorithm, End, Event, Params, Skip, Trial, Tuned, Tuning, Why};
+use s3cmtf::{Algorithm, End, Event, Params, SimpleErrors, Skip, Trial, Tuned, Tuning, Why};
 use serde::Serialize;
 
 use crate::args::{TuneArgs, fit_line};
@@ -24,6 +24,9 @@ struct Chosen<'a> {
     /// Whether the settings are better than the baseline by more than noise; else they are the baseline.
     better: bool,
     rmse: f64,
+    /// What simple predictions come to on the same entries.
+    mean_rmse: Option<f64>,
+    offsets_rmse: Option<f64>,
     params: &'a Params,
     command: &'a str,
 }
@@ -79,6 +82,8 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()
             seconds: tuned.seconds,
             better: chosen.is_better(),
             rmse: chosen.rmse,
+            mean_rmse: tuned.simple.map(|simple| simple.mean_rmse),
+            offsets_rmse: tuned.simple.map(|simple| simple.offsets_rmse),
             params: &chosen.params,
             command: &command,
         });
@@ -103,12 +108,15 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()
         "the baseline: nothing is better by more than noise".to_owned()
     };
     print::out(|out| writeln!(out))?;
-    print::table(&[
+    let mut rows = vec![
         ("settings", counts),
         ("held out", format!("{} of {entries} entries; * has the least RMSE on them so far", tuned.held_out)),
-        ("best", verdict),
-        ("next", command),
-    ])
+    ];
+    if let Some(SimpleErrors { mean_rmse, offsets_rmse }) = tuned.simple {
+        rows.extend(summary::simple(Some(mean_rmse), Some(offsets_rmse)));
+    }
+    rows.extend([("best", verdict), ("next", command)]);
+    print::table(&rows)
 }
 
 /// Settings in a few words.

@@ -20,7 +20,8 @@ class Evaluation:
     """How good a model is on some entries.
 
     ``unknown`` is how many of them name an entity that training does not have, ``within_std`` the share that lies within a
-    standard deviation of its prediction. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
+    standard deviation of its prediction. ``mean_rmse`` and ``offsets_rmse`` are the errors of simple predictions, which a model
+    should beat: the mean of the values of training, and that with an offset for each entity of every mode. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
     those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.
     """
 
@@ -29,6 +30,8 @@ class Evaluation:
     entries: int
     unknown: int
     within_std: float | None = None
+    mean_rmse: float | None = None
+    offsets_rmse: float | None = None
     ranking: dict[str, Any] | None = None
     segments: Any = None
 
@@ -79,8 +82,8 @@ class Evaluated:
         run = self._fitted()
         places = [None if name is None else run.mode(str(name)) for name in (rank_by, items)]
         found = self._measure(X, y, clip, (places[0], places[1], k, relevant, caution))
-        if found["note"] is not None:
-            warnings.warn(found["note"], Note, stacklevel=2)
+        for note in found["notes"]:
+            warnings.warn(note, Note, stacklevel=2)
         segments = [
             {"mode": one["mode"], "by": one["by"], "segment": segment.pop("name"), **segment}
             for one in found["segments"]

@@ -100,6 +100,8 @@ class Saved:
             ("epochs", f"{summary['epochs']} ({summary['stop']})"),
             ("train RMSE", _html.number(summary["train_rmse"])),
             ("test RMSE", _html.number(summary["test_rmse"])),
+            ("mean RMSE", _html.number(summary["mean_rmse"])),
+            ("offsets RMSE", _html.number(summary["offsets_rmse"])),
             ("seconds", _html.number(summary["seconds"])),
         ]
         history = self.record_["history"]

@@ -29,15 +29,16 @@ pub(crate) fn evaluate(
     let measured = detached(py, || {
         let entries = known_entries(&given, model.modes(), value.or(model.value()))?;
         let errors = model.evaluate(&entries, clip)?;
-        let (mut ranking, mut segments, mut note) = (None, None, None);
+        let (mut ranking, mut segments) = (None, None);
+        let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();
         if let Some(more) = more {
             let params = params(more);
             let asked = more != Asked::default();
             match discovery::ranking(model, data, &entries, params) {
                 // Nobody has asked: a test of what training has seen is one of errors.
-                Err(Error::Problem(why)) if !asked => note = Some(why),
+                Err(Error::Problem(why)) if !asked => notes.push(why),
                 Ok(_) if !asked && data.is_none() => {
-                    note = Some("the data of training are not with the model, so that recommendations are not measured".into());
+                    notes.push("the data of training are not with the model, so that recommendations are not measured".into());
                 }
                 measured => ranking = Some(measured?),
             }
@@ -48,7 +49,7 @@ pub(crate) fn evaluate(
             "variance": entries.variance(),
             "ranking": ranking,
             "segments": segments,
-            "note": note,
+            "notes": notes,
         }))
     })?;
     convert::json(&measured)

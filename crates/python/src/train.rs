@@ -69,6 +69,7 @@ pub(crate) fn train(
         }
         training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
     })?;
+    notes.extend(run.notes());
     Ok((Run { run, data: keep.then(|| problem.0.clone()) }, notes))
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,31 @@ def test_errors_are_those_of_the_predictions(world, fitted):
     assert other.rmse == found.rmse
 
 
+def test_simple_predictions_stand_beside_the_model(world, fitted):
+    found = fitted.evaluate(world.test)
+    known = world.train["stars"]
+    plain = np.sqrt(np.mean((world.test["stars"] - known.mean()) ** 2))
+    assert found.mean_rmse == pytest.approx(plain, rel=1e-5)
+    assert found.rmse < found.offsets_rmse < found.mean_rmse
+    model = s3cmtf.S3CMTF(rank=5, epochs=30, seed=3).fit(world.train, eval_set=world.test, **world.words)
+    summary = model.record_["summary"]
+    assert summary["offsets_rmse"] == pytest.approx(found.offsets_rmse, rel=1e-5)
+    assert "offsets RMSE" in model._repr_html_()
+    assert pickle.loads(pickle.dumps(model)).evaluate(world.test).offsets_rmse == model.evaluate(world.test).offsets_rmse
+
+
+def test_a_model_that_is_no_better_than_offsets_is_told_of():
+    random = np.random.default_rng(5)
+    users, films = random.integers(0, 60, 3000), random.integers(0, 40, 3000)
+    stars = 3 + random.normal(size=60)[users] + random.normal(size=40)[films] + random.normal(size=3000)
+    cells = np.column_stack([users, films])
+    words = {"algorithm": "sgd", "rank": 8, "lambda_reg": 0.0, "epochs": 60}
+    with pytest.warns(s3cmtf.Note, match="not below that of offsets alone"):
+        model = s3cmtf.S3CMTF(**words).fit(cells[:2000], stars[:2000], eval_set=(cells[2000:], stars[2000:]))
+    with pytest.warns(s3cmtf.Note, match="the mean and an offset per"):
+        model.evaluate(cells[2000:], stars[2000:])
+
+
 def test_it_is_what_the_command_says(world, fitted, tmp_path, command):
     fitted.save(tmp_path / "model")
     world.test.to_csv(tmp_path / "test.csv", index=False)
@@ -45,6 +71,7 @@ def test_it_is_what_the_command_says(world, fitted, tmp_path, command):
         found = fitted.evaluate(world.test, **words)
         assert found.ranking == told["ranking"]
         assert found.rmse == told["rmse"] and found.mae == told["mae"] and found.within_std == told["within_std"]
+        assert (found.mean_rmse, found.offsets_rmse) == (told["mean_rmse"], told["offsets_rmse"])
         rows = [segment for one in told["segments"] for segment in one["segments"]]
         assert found.segments["segment"].tolist() == [row["name"] for row in rows]
         assert found.segments["rmse"].tolist() == [row["rmse"] for row in rows]

@@ -20,7 +20,7 @@ mod tune;
 pub mod world;
 
 pub use error::Error;
-pub use model::{Core, CoupledFactor, Effects, Errors, Factor, Model, Uncertainty};
+pub use model::{Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, Uncertainty};
 pub use params::{
     Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Preset, Said, Scheme, Start,
 };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use s3cmtf::{
-    Blocks, Coupled, Entries, Error, HoldOut, Kind, Params, Problem, Room, Run, Scratch, StoredProblem,
-    Training, Visit, files,
+    Blocks, Coupled, Entries, Error, HoldOut, Kind, Offsets, Params, Problem, Room, Run, Scratch,
+    StoredProblem, Training, Visit, files,
 };
 
 /// Entries of which one user has a tenth and most items have few, and a matrix.
@@ -49,6 +49,8 @@ fn room(memory: usize, folder: &Path) -> Room {
 struct Outcome {
     core: Vec<f32>,
     factors: Vec<Vec<f32>>,
+    offsets: Option<Offsets>,
+    simple: [Option<f64>; 2],
     rmses: Vec<[Option<f64>; 2]>,
     data: String,
 }
@@ -58,6 +60,8 @@ fn result(run: &Run) -> Outcome {
     Outcome {
         core: run.model.core().values().to_vec(),
         factors: run.model.factors().iter().map(|factor| factor.values().to_vec()).collect(),
+        offsets: run.model.offsets().cloned(),
+        simple: [run.record.summary.mean_rmse, run.record.summary.offsets_rmse],
         rmses: rmses.collect(),
         data: serde_json::to_string(&run.record.data).unwrap(),
     }

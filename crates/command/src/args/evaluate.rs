@@ -53,7 +53,7 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
 
-    /// Print one JSON object: entries, unknown, rmse, mae, and ranking and segments if these are measured; with --folds one per
+    /// Print one JSON object: entries, unknown, rmse, mae, mean_rmse, offsets_rmse, and ranking and segments if these are measured; with --folds one per
     /// fold, and one at the end
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

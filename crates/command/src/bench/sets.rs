@@ -62,7 +62,16 @@ pub(super) fn run(
         folder.display()
     );
     let mut table = Table::new(&[
-        "data", "coupled", "rank", "seed", "mean", "offsets", "test RMSE", "bias", "within 1, 2 std", "seconds",
+        "data",
+        "coupled",
+        "rank",
+        "seed",
+        "mean",
+        "offsets",
+        "test RMSE",
+        "bias",
+        "within 1, 2 std",
+        "seconds",
     ]);
     let (mut bars, mut held) = (Vec::new(), Ok(()));
     for folder in folders {
@@ -181,7 +190,8 @@ impl Set {
         let errors: Vec<f64> =
             predictions.iter().zip(self.test.values()).map(|(a, b)| f64::from(a - b)).collect();
         let within = |times: f64| {
-            let inside = errors.iter().zip(&stds).filter(|(error, std)| error.abs() <= times * f64::from(**std));
+            let inside =
+                errors.iter().zip(&stds).filter(|(error, std)| error.abs() <= times * f64::from(**std));
             inside.count() as f64 / count
         };
         Ok(Row {

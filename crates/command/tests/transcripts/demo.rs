@@ -17,10 +17,11 @@ fn the_demo_shows_that_coupling_helps() {
     let shown = folder.run("demo").succeeds();
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     let mean = number(&shown.stdout, "the mean rating");
+    let offsets = number(&shown.stdout, "an offset per user");
     let plain = number(&shown.stdout, "the tensor alone");
     let coupled = number(&shown.stdout, "the tensor and its coupled matrices");
     let noise = number(&shown.stdout, "the noise");
-    assert!(noise < coupled && coupled < plain && plain < mean, "{}", shown.stdout);
+    assert!(noise < coupled && coupled < plain && plain < offsets && offsets < mean, "{}", shown.stdout);
     shown.prints(&["groups of businesses found again", "(because of ", "s3cmtf-demo/report.html"]);
     assert!(folder.list("s3cmtf-demo").contains(&"report.html".to_owned()));
     // A second demo replaces the first.

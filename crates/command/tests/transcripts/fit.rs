@@ -21,9 +21,10 @@ fn the_summary_is_on_stdout_and_the_rest_on_stderr() {
              --couple 2=genres.tns,zeros,weight=0.5 --ranks 2,3,2 --epochs 4 --threads 1 --test test.tns --out model",
         )
         .succeeds();
-    let labels: Vec<&str> = shown.stdout.lines().map(|line| line[..10].trim_end()).collect();
-    assert_eq!(labels, ["stopped", "epochs", "train RMSE", "test RMSE", "seconds", "model"]);
-    assert!(shown.stdout.contains("stopped     all epochs were run"), "{}", shown.stdout);
+    let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
+    let rmses = ["train RMSE", "test RMSE", "mean RMSE", "offsets RMSE"];
+    assert_eq!(labels, [&["stopped", "epochs"][..], &rmses, &["seconds", "model"]].concat());
+    assert!(shown.stdout.contains("stopped       all epochs were run"), "{}", shown.stdout);
     shown.says(&[
         "user 12 x item 8 x month 4, ",
         "40 test entries",
@@ -55,7 +56,10 @@ fn json_has_a_line_per_epoch_and_one_at_the_end() {
         Folder::with_ratings().run("fit ratings.tns --rank 2 --epochs 3 --json --test test.tns").succeeds();
     let mut lines = shown.json();
     let end = lines.pop().unwrap();
-    assert_eq!(fields(&end), ["best_epoch", "epochs", "seconds", "stop", "test_rmse", "train_rmse"]);
+    let rmses = ["test_rmse", "train_rmse"];
+    let others = ["best_epoch", "epochs", "mean_rmse", "offsets_rmse", "seconds", "stop"];
+    assert_eq!(fields(&end), [&others[..], &rmses].concat());
+    assert!(end["offsets_rmse"].as_f64().unwrap() < end["mean_rmse"].as_f64().unwrap(), "{end}");
     assert_eq!(end["stop"], "epochs");
     assert_eq!(lines.len(), 3);
     for (number, line) in lines.iter().enumerate() {
@@ -95,7 +99,7 @@ fn a_flag_of_sgd_chooses_it() {
 fn json_has_null_where_there_is_no_test_set() {
     let shown = Folder::with_ratings().run("fit ratings.tns --rank 2 --epochs 2 --json").succeeds();
     for line in shown.json() {
-        assert!(line["test_rmse"].is_null(), "{line}");
+        assert!(line["test_rmse"].is_null() && line["offsets_rmse"].is_null(), "{line}");
     }
 }
 
@@ -123,6 +127,9 @@ fn evaluate_agrees_with_the_end_of_fit() {
     let fitted = fit.json().pop().unwrap()["test_rmse"].as_f64().unwrap();
     let again = evaluated.json()[0]["rmse"].as_f64().unwrap();
     assert!((fitted - again).abs() < 1e-5 * fitted, "{fitted} {again}");
+    for name in ["mean_rmse", "offsets_rmse"] {
+        assert_eq!(fit.json().pop().unwrap()[name], evaluated.json()[0][name], "{name}");
+    }
 }
 
 #[test]

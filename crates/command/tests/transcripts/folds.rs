@@ -12,7 +12,7 @@ fn a_row_per_fold_and_what_they_have_in_common() {
         )
         .succeeds();
     let rows: Vec<Vec<&str>> = shown.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[0], ["fold", "entries", "RMSE", "MAE", "seconds"]);
+    assert_eq!(rows[0].join(" "), "fold entries RMSE MAE mean RMSE offsets RMSE seconds");
     let names: Vec<&str> = rows[1..].iter().map(|row| row[0]).collect();
     assert_eq!(names, ["1", "2", "3", "4", "mean", "sd"]);
     let entries: Vec<&str> = rows[1..5].iter().map(|row| row[1]).collect();
@@ -20,6 +20,8 @@ fn a_row_per_fold_and_what_they_have_in_common() {
     let rmse = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
     let mean = (1..5).map(|row| rmse(row, 2)).sum::<f64>() / 4.0;
     assert!((mean - rmse(5, 1)).abs() < 1e-3, "{}", shown.stdout);
+    let offsets = (1..5).map(|row| rmse(row, 5)).sum::<f64>() / 4.0;
+    assert!((offsets - rmse(5, 4)).abs() < 1e-3 && offsets < rmse(5, 3), "{}", shown.stdout);
     shown.says(&["user 12 x item 8 x month 4, 150 entries, user/friends (graph"]);
 }
 
@@ -39,7 +41,7 @@ fn json_has_a_line_per_fold_and_one_at_the_end() {
         assert!(line["mae"].as_f64().unwrap() <= line["rmse"].as_f64().unwrap());
     }
     assert_eq!(end["folds"], 3);
-    for error in ["rmse", "mae"] {
+    for error in ["rmse", "mae", "mean_rmse", "offsets_rmse"] {
         assert!(end[error]["mean"].as_f64().unwrap() > 0.0 && end[error]["sd"].as_f64().unwrap() > 0.0);
     }
     // The seed deals the entries.

@@ -99,7 +99,7 @@ fn updates_move_rows_that_have_new_entries() {
         "new rows      user 1, film 0, month 0\n",
         "user 1, film 1, month 1\n",
     ]);
-    folder.run("evaluate model more.csv").succeeds().prints(&["unknown     0\n"]);
+    folder.run("evaluate model more.csv").succeeds().prints(&["unknown       0\n", "offsets RMSE"]);
     folder.run("update model --out x").fails(2, &["update needs a TENSOR"]);
 }
 
@@ -108,7 +108,7 @@ fn numbered_ids_grow_and_models_of_sgd_fold_in_but_do_not_update() {
     let folder = Folder::with_model();
     folder.write("new.tns", "40 1 1 5\n40 2 3 1\n13 8 4 3\n");
     folder.run("fold-in model new.tns --out later").succeeds().prints(&["mode1 2, mode2 0, mode3 0"]);
-    folder.run("evaluate later new.tns").succeeds().prints(&["unknown     0\n"]);
+    folder.run("evaluate later new.tns").succeeds().prints(&["unknown       0\n"]);
     folder.run("fit ratings.tns --rank 2 --algorithm sgd --epochs 5 --out sgd --quiet").succeeds();
     folder.run("fold-in sgd new.tns --out sgd2").succeeds();
     folder.run("update sgd new.tns --out x").fails(1, &["does not know how sure it is of its rows"]);

@@ -61,7 +61,7 @@ fn predictions_go_to_tables_of_several_formats() {
         folder.run(&format!("predict model ratings.csv --out {name}")).succeeds();
         // What is written can be read again, the predictions as values.
         let shown = folder.run(&format!("evaluate model {name} --value predicted_stars"));
-        shown.succeeds().prints(&["RMSE        0.0000", "unknown     0"]);
+        shown.succeeds().prints(&["RMSE          0.0000", "unknown       0"]);
     }
     folder
         .run("fit p.parquet --rank 2 --epochs 3 --quiet")

@@ -37,6 +37,15 @@ fn the_table_marks_the_best_and_the_line_below_fits_it() {
     assert_eq!((rows[1][..5].to_vec(), rows[1][6]), (vec!["*", "bayes", "2", "12", "-"], "baseline"));
     let best = rows.iter().rfind(|row| row.first() == Some(&"*")).unwrap();
     assert!(best[2].parse::<usize>().unwrap() > 2 && best[6].starts_with('-'), "{}", shown.stdout);
+    let simple = |name: &str| {
+        let row = shown.stdout.lines().find_map(|line| line.strip_prefix(name));
+        row.unwrap().trim().parse::<f64>().unwrap()
+    };
+    assert!(
+        simple("offsets RMSE") > best[5].parse().unwrap() && simple("mean RMSE") > 0.0,
+        "{}",
+        shown.stdout
+    );
     let line = shown.stdout.lines().last().unwrap().strip_prefix("next").unwrap().trim();
     assert_eq!(line, format!("s3cmtf fit matrix.tns --rank {} --epochs 12 --threads 1", best[2]));
     // The same holdout has the same RMSE.
@@ -61,6 +70,7 @@ fn json_has_a_line_for_each_of_the_settings_and_one_at_the_end() {
     assert!(has("bayes") && has("sgd"));
     let least = lines.iter().map(|line| line["rmse"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
     assert_eq!(end["rmse"], least);
+    assert!(end["offsets_rmse"].as_f64().unwrap() > least && end["mean_rmse"].is_number());
     assert!(lines.iter().any(|line| line["params"] == end["params"]));
     assert!(end["command"].as_str().unwrap().starts_with("s3cmtf fit matrix.tns "));
 }

@@ -9,7 +9,9 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use crate::table::{Binning, Labels};
-use crate::{Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Uncertainty};
+use crate::{
+    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, Uncertainty,
+};
 
 /// The version of the format that is written; older ones are read as well.
 pub(super) const FORMAT: u64 = 3;
@@ -28,9 +30,18 @@ struct Header {
     /// The noise of [`Uncertainty`], whose other numbers are tensors; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     noise: Option<f32>,
+    /// What of [`Offsets`] is no tensor; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offsets: Option<OffsetsHeader>,
     /// What the values are called; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OffsetsHeader {
+    mean: f32,
+    lambdas: Vec<f32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -88,6 +99,9 @@ impl Header {
             coupled: model.coupled().iter().map(coupled).collect(),
             range: model.range(),
             noise: model.uncertainty().map(|uncertainty| uncertainty.noise),
+            offsets: model
+                .offsets()
+                .map(|offsets| OffsetsHeader { mean: offsets.mean, lambdas: offsets.lambdas.clone() }),
             value: model.value().map(str::to_owned),
         }
     }
@@ -191,6 +205,10 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
             tensors.push((format!("variance.{number}"), factor_tensor(variances)));
         }
     }
+    for (number, rows) in model.offsets().iter().flat_map(|offsets| &offsets.rows).enumerate() {
+        let rows = Tensor { shape: vec![rows.len()], numbers: Numbers::F32(rows) };
+        tensors.push((format!("offset.{number}"), rows));
+    }
     let header = serde_json::to_string(&Header::of(model))?;
     safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))
 }
@@ -221,12 +239,17 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
         coupled.push(tensors.coupled(number, matrix, &factors)?);
     }
     let uncertainty = header.noise.map(|noise| tensors.uncertainty(noise, factors.len())).transpose()?;
+    let offsets = header.offsets.map(|header| tensors.offsets(header, factors.len())).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
         return Err(format!("has a tensor \"{name}\" that does not belong to its model"));
     }
     let model = Model::new(modes, core, factors, coupled, header.range);
     let model = model.and_then(|model| match uncertainty {
         Some(uncertainty) => model.with_uncertainty(uncertainty),
+        None => Ok(model),
+    });
+    let model = model.and_then(|model| match offsets {
+        Some(offsets) => model.with_offsets(offsets),
         None => Ok(model),
     });
     let model = model.map(|model| model.with_value(header.value));
@@ -314,6 +337,17 @@ impl Tensors<'_> {
             variances.push(self.factor(&format!("variance.{number}"))?);
         }
         Ok(Uncertainty { noise, shares, variances })
+    }
+
+    fn offsets(
+        &mut self,
+        OffsetsHeader { mean, lambdas }: OffsetsHeader,
+        modes: usize,
+    ) -> Result<Offsets, String> {
+        let rows =
+            |number: usize| Ok(self.take(&format!("offset.{number}"), Dtype::F32, f32::from_le_bytes)?.1);
+        let rows = (0..modes).map(rows).collect::<Result<_, String>>()?;
+        Ok(Offsets { mean, lambdas, rows })
     }
 
     fn mode(&mut self, header: ModeHeader, prefix: &str, number: usize) -> Result<Mode, String> {

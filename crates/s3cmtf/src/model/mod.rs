@@ -5,6 +5,7 @@ mod contraction;
 mod core;
 mod grouping;
 mod normalize;
+mod offsets;
 mod orthogonal;
 mod predict;
 mod uncertainty;
@@ -13,6 +14,8 @@ pub use self::core::Core;
 pub(crate) use chunks::Chunks;
 pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
 pub(crate) use grouping::{Order, sort_by_row, take_first};
+pub use offsets::{Offsets, SimpleErrors};
+pub(crate) use offsets::{no_better, short};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
 pub use uncertainty::Uncertainty;
@@ -161,6 +164,7 @@ pub struct Model {
     pub(crate) coupled: Vec<CoupledFactor>,
     pub(crate) range: [f32; 2],
     pub(crate) uncertainty: Option<Uncertainty>,
+    pub(crate) offsets: Option<Offsets>,
     pub(crate) value: Option<String>,
 }
 
@@ -211,7 +215,8 @@ impl Model {
                 ));
             }
         }
-        let model = Model { modes, core, factors, coupled, range, uncertainty: None, value: None };
+        let model =
+            Model { modes, core, factors, coupled, range, uncertainty: None, offsets: None, value: None };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {
             return fail("the model has numbers that are not finite".into());
         }

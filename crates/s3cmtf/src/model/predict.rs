@@ -9,8 +9,9 @@ use super::Model;
 use super::chunks::Chunks;
 use super::contraction::Contraction;
 use super::grouping::{Order, deal};
+use super::offsets::no_better;
 use crate::Error;
-use crate::problem::{Entries, UNKNOWN};
+use crate::problem::{Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -27,6 +28,19 @@ pub struct Errors {
     /// the model has standard deviations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_std: Option<f64>,
+    /// The root mean squared error of the mean of the training values; where the model has [`Offsets`](crate::Offsets).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_rmse: Option<f64>,
+    /// The same of the mean and an offset per row, within the observed range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offsets_rmse: Option<f64>,
+}
+
+impl Errors {
+    /// Says so where the model, whose modes these are, is no better than offsets.
+    pub fn note(&self, modes: &[Mode]) -> Option<String> {
+        no_better(self.rmse, self.offsets_rmse?, modes)
+    }
 }
 
 /// Sums of errors over entries.
@@ -69,7 +83,7 @@ impl ErrorSums {
     }
 }
 
-fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
+pub(super) fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
     // Not `max` and `min`, which would turn a NaN into a number that nobody notices.
     if prediction < low {
         low
@@ -109,6 +123,7 @@ impl Model {
         }
         let located = self.locate(entries)?;
         let unknown = self.unknown(entries);
+        let simple = self.simple_errors(entries)?;
         let prepared = Prepared::new(self, located);
         let range = clip.then_some(self.range);
         let values = &prepared.chunks.values;
@@ -124,6 +139,8 @@ impl Model {
             rmse: (sums.squared / len).sqrt(),
             mae: sums.absolute / len,
             within_std,
+            mean_rmse: simple.map(|simple| simple.mean_rmse),
+            offsets_rmse: simple.map(|simple| simple.offsets_rmse),
         })
     }
 

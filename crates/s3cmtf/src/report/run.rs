@@ -26,6 +26,10 @@ pub struct Course {
     pub train_rmse: f64,
     /// The same over the test (or held-out) entries.
     pub test_rmse: Option<f64>,
+    /// That of the mean of the training values over the same entries.
+    pub mean_rmse: Option<f64>,
+    /// That of the mean and an offset per row over the same entries.
+    pub offsets_rmse: Option<f64>,
     /// Seconds of training.
     pub seconds: f64,
 }
@@ -67,6 +71,8 @@ impl Course {
             cut_short: matches!(summary.stop, Stop::Interrupted | Stop::Diverged),
             train_rmse: summary.train_rmse,
             test_rmse: summary.test_rmse,
+            mean_rmse: summary.mean_rmse,
+            offsets_rmse: summary.offsets_rmse,
             seconds: summary.seconds,
         }
     }

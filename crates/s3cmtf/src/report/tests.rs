@@ -47,6 +47,8 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
 
     assert_eq!(report.course.train_rmse, record.summary.train_rmse);
     assert_eq!(report.course.test_rmse, record.summary.test_rmse);
+    assert_eq!(report.course.mean_rmse, record.summary.mean_rmse);
+    assert_eq!(report.course.offsets_rmse, record.summary.offsets_rmse);
     assert_eq!(report.course.kept, record.summary.best_epoch);
     assert_eq!(report.course.steps.len(), record.history.len());
     assert_eq!(report.glance.entries, problem.entries().len());

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::fits::Fitted;
 use super::run::{Epoch, Stop};
 use crate::Error;
+use crate::model::SimpleErrors;
 use crate::params::Params;
 use crate::problem::HoldOut;
 
@@ -46,6 +47,8 @@ pub struct First {
     pub(super) best_epoch: usize,
     pub(super) stop: Stop,
     pub(super) test_rmse: Option<f64>,
+    #[serde(default)]
+    pub(super) simple: Option<SimpleErrors>,
     pub(super) seconds: f64,
 }
 
@@ -105,8 +108,8 @@ fn fill<T: Copy>(
 
 impl First {
     pub(super) fn of(fitted: &Fitted) -> Self {
-        let Fitted { best_epoch, stop, test_rmse, seconds, .. } = *fitted;
-        First { best_epoch, stop, test_rmse, seconds }
+        let Fitted { best_epoch, stop, test_rmse, simple, seconds, .. } = *fitted;
+        First { best_epoch, stop, test_rmse, simple, seconds }
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::checkpoint::{First, Keeper};
 use super::room::Room;
 use super::run::{DataRecord, Epoch, Stop};
-use super::{bayes, sgd};
+use super::{bayes, offsets, sgd};
 use crate::Error;
-use crate::model::Model;
+use crate::model::{Model, SimpleErrors};
 use crate::params::{Algorithm, Params};
-use crate::problem::{HoldOut, Observed, Problem};
+use crate::problem::{HoldOut, Mode, Observed, Problem};
 
 /// Entries, by the problem's rows, to evaluate models on.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(super) struct Fitted {
     pub(super) best_epoch: usize,
     pub(super) train_rmse: f64,
     pub(super) test_rmse: Option<f64>,
+    /// What simple predictions come to on the same entries.
+    pub(super) simple: Option<SimpleErrors>,
     pub(super) seconds: f64,
     pub(super) halvings: u32,
 }
@@ -41,6 +43,7 @@ impl Fitted {
             self.stop = first.stop;
         }
         self.test_rmse = self.test_rmse.or(first.test_rmse);
+        self.simple = self.simple.or(first.simple);
     }
 }
 
@@ -120,9 +123,17 @@ impl Fits<'_, '_> {
     }
 
     fn one(&mut self, task: Task<'_>) -> Result<Fitted, Error> {
-        match task.params.algorithm {
+        // Before training, which takes the entries.
+        let rows: Vec<usize> = task.problem.modes().iter().map(Mode::rows).collect();
+        let (offsets, range) = offsets::fit(&task.entries, &rows, task.params.seed)?;
+        let reported = task.sets.reported.as_ref();
+        let simple = reported.map(|entries| offsets.errors(entries, range)).transpose()?.flatten();
+        let mut fitted = match task.params.algorithm {
             Algorithm::Bayes => bayes::fit(task, self),
             Algorithm::Sgd => sgd::fit(task, self),
-        }
+        }?;
+        fitted.model = fitted.model.with_offsets(offsets)?;
+        fitted.simple = simple;
+        Ok(fitted)
     }
 }

@@ -6,6 +6,9 @@ mod fits;
 mod fold_in;
 mod gram;
 mod memory;
+mod notes;
+mod offsets;
+mod pieces;
 mod room;
 mod run;
 mod sgd;
@@ -223,7 +226,7 @@ impl<'a> Training<'a> {
             None => fits.all(&problem, entries, test)?,
             Some(how) => fits.held_out(&problem, entries, how, test, &mut data)?,
         };
-        let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, seconds, halvings } =
+        let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, simple, seconds, halvings } =
             fitted;
         if params.nonnegative {
             model.normalize_columns();
@@ -237,7 +240,16 @@ impl<'a> Training<'a> {
                         start anew where this run was resumed";
             return Err(Error::Problem(what.into()));
         }
-        let summary = Summary { stop, epochs: history.len(), best_epoch, train_rmse, test_rmse, seconds };
+        let summary = Summary {
+            stop,
+            epochs: history.len(),
+            best_epoch,
+            train_rmse,
+            test_rmse,
+            mean_rmse: simple.map(|simple| simple.mean_rmse),
+            offsets_rmse: simple.map(|simple| simple.offsets_rmse),
+            seconds,
+        };
         let record = Record {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command,

@@ -68,7 +68,13 @@ pub struct Summary {
     pub train_rmse: f64,
     /// The RMSE of the kept model over the test (or held-out) entries, if there are any.
     pub test_rmse: Option<f64>,
-    /// Seconds of training; evaluation is not counted.
+    /// The RMSE of the mean of the training values over the same entries; not in older records.
+    #[serde(default)]
+    pub mean_rmse: Option<f64>,
+    /// The RMSE of the mean and an offset per row over the same entries; not in older records.
+    #[serde(default)]
+    pub offsets_rmse: Option<f64>,
+    /// Seconds of training; evaluation is not counted, nor are offsets.
     pub seconds: f64,
 }
 

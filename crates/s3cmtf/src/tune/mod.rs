@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Error;
+use crate::model::SimpleErrors;
 use crate::params::{Algorithm, Params};
 use crate::problem::{Entries, Problem};
 use crate::training::{Epoch, Stop, Training};
@@ -135,8 +136,9 @@ impl<'a> Tuning<'a> {
                 clock::stopped_by(interrupt, limit, |stop| trial(&rest, &held, &params, stop, tell))?;
             let seconds = started.elapsed().as_secs_f64();
             match squares {
-                Ok(Some(squares)) => {
+                Ok(Some((squares, simple))) => {
                     if is_first {
+                        tuned.simple = simple;
                         first_squares.clone_from(&squares);
                     }
                     tuned.trials.push(Trial::new(params, seconds, &squares, &first_squares));
@@ -159,17 +161,20 @@ impl<'a> Tuning<'a> {
     }
 }
 
-/// Trains with the given settings; the squared error of each held-out entry, or nothing if it was stopped.
+/// The squared error of each held-out entry, and what simple predictions come to on them.
+type Squares = (Vec<f64>, Option<SimpleErrors>);
+
+/// Trains with the given settings; nothing if it was stopped.
 fn trial(
     rest: &Problem,
     held: &Entries,
     params: &Params,
     stop: &AtomicBool,
     tell: impl FnMut(&Epoch) + Send,
-) -> Result<Option<Vec<f64>>, Error> {
+) -> Result<Option<Squares>, Error> {
     let run = Training::new(rest.clone(), params.clone()).interrupt(stop).run(tell)?;
     if run.record.summary.stop == Stop::Interrupted {
         return Ok(None);
     }
-    Ok(Some(squares(&run.model, held)?))
+    Ok(Some((squares(&run.model, held)?, run.model.simple_errors(held)?)))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Error;
-use crate::model::Model;
+use crate::model::{Model, SimpleErrors};
 use crate::params::Params;
 use crate::problem::Entries;
 
@@ -111,6 +111,8 @@ pub struct Tuned {
     pub skips: Vec<Skip>,
     /// How many entries were held out.
     pub held_out: usize,
+    /// What simple predictions come to on them; nothing before the first trial has come to its end.
+    pub simple: Option<SimpleErrors>,
     /// How long it took.
     pub seconds: f64,
     /// Why it came to its end.
@@ -119,7 +121,14 @@ pub struct Tuned {
 
 impl Tuned {
     pub(super) fn new(held_out: usize) -> Self {
-        Tuned { trials: Vec::new(), skips: Vec::new(), held_out, seconds: 0.0, end: End::Searched }
+        Tuned {
+            trials: Vec::new(),
+            skips: Vec::new(),
+            held_out,
+            simple: None,
+            seconds: 0.0,
+            end: End::Searched,
+        }
     }
 
     /// The end of a search that has nothing left to offer.

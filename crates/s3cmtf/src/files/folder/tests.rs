@@ -3,7 +3,8 @@
 use super::*;
 use crate::table::{Binning, time::Bin};
 use crate::{
-    Core, CoupledFactor, DataRecord, Epoch, Factor, Mode, Naming, Params, Stop, Summary, Uncertainty,
+    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, Stop, Summary,
+    Uncertainty,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -38,6 +39,8 @@ fn record() -> Record {
             best_epoch: 1,
             train_rmse: 1.0 / 3.0,
             test_rmse: Some(0.7),
+            mean_rmse: Some(1.1),
+            offsets_rmse: Some(0.9),
             seconds: 0.1,
         },
         history: vec![epoch],
@@ -90,6 +93,12 @@ fn full() -> Model {
         noise: 0.3,
         shares: vec![vec![1.0, 0.5, 2.0, 1.5], vec![1.0; 3], vec![0.1; 2]],
         variances: [factor(4, 2), factor(3, 3), factor(2, 1)].map(squared).into(),
+    })
+    .unwrap()
+    .with_offsets(Offsets {
+        mean: 3.7,
+        lambdas: vec![10.0, 0.1, 1000.0],
+        rows: vec![vec![0.5, -0.1, 0.0, 1.0 / 3.0], vec![0.2; 3], vec![-0.3; 2]],
     })
     .unwrap()
 }
@@ -159,18 +168,28 @@ fn a_model_of_version_1_is_loaded() {
         assert_ne!(old, header);
         old
     });
-    assert_eq!(from_bytes(Path::new("model"), &bytes).unwrap(), diagonal());
+    let old = from_bytes(Path::new("model"), &bytes).unwrap();
+    assert_eq!(old, diagonal());
+    // Nor has it offsets to compare with.
+    let entries = Entries::new(vec![vec![0], vec![1]], vec![1.0]).unwrap();
+    let errors = old.evaluate(&entries, false).unwrap();
+    assert_eq!((old.offsets(), errors.mean_rmse, errors.offsets_rmse), (None, None, None));
+    assert_eq!(errors.note(old.modes()), None);
 }
 
 #[test]
-fn a_record_of_before_instructions_and_evaluation_seconds_is_loaded() {
+fn a_record_of_before_instructions_evaluation_seconds_and_offsets_is_loaded() {
     let (_folder, path) = saved(full());
     let mut json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
     assert!(json["params"].as_object_mut().unwrap().remove("instructions").is_some());
     let epoch = json["history"][0].as_object_mut().unwrap();
     assert!(epoch.remove("evaluation_seconds").is_some());
+    let summary = json["summary"].as_object_mut().unwrap();
+    assert!(summary.remove("mean_rmse").is_some() && summary.remove("offsets_rmse").is_some());
     fs::write(path.join(RECORD), json.to_string()).unwrap();
-    assert_eq!(load(&path).unwrap().1, record());
+    let mut expected = record();
+    (expected.summary.mean_rmse, expected.summary.offsets_rmse) = (None, None);
+    assert_eq!(load(&path).unwrap().1, expected);
 }
 
 #[test]
@@ -216,6 +235,9 @@ fn broken_models_say_what_is_wrong() {
         ("label_end.2", "label_end.9", "has no tensor \"label_end.2\""),
         (r#"\"time\":\"month\""#, r#"\"time\":\"mnth\""#, "metadata cannot be read: unknown variant `mnth`"),
         ("variance.0", "variance.9", "has no tensor \"variance.0\""),
+        ("offset.0", "offset.9", "has no tensor \"offset.0\""),
+        (r#"[10.0,0.1,1000.0]"#, "[10.0,0.0,1000.0]", "the offsets do not fit the model"),
+        (r#"[10.0,0.1,1000.0]"#, "[10.0,0.1]", "the offsets do not fit the model"),
         ("\\\"noise\\\":0.3", "\\\"noise\\\":-0.3", "the uncertainty does not fit the model"),
         (r#"[0.5,5.1]"#, "[5.5,5.1]", "numbers that are not finite"),
     ] {

@@ -87,6 +87,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         best_epoch: best.map_or(history.len(), |(epoch, _)| epoch),
         train_rmse,
         test_rmse,
+        simple: None,
         model: sampler.model(),
         history,
         seconds,

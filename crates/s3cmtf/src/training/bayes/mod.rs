@@ -55,6 +55,11 @@ const EARLY: f64 = 0.75;
 const SMALL: f32 = 0.1;
 const RANDOM: f32 = 0.03;
 
+/// How many of so many epochs are over before draws count.
+pub(super) fn early(epochs: usize) -> usize {
+    (EARLY * epochs as f64) as usize
+}
+
 /// A problem and the state of its model.
 pub(crate) struct Sampler {
     ranks: Vec<usize>,
@@ -126,7 +131,7 @@ impl Sampler {
         let mut sampler = Sampler {
             seed: params.seed,
             without: params.without.clone(),
-            early: (EARLY * params.epochs as f64) as u64,
+            early: early(params.epochs) as u64,
             mean,
             spread,
             lead,
@@ -535,6 +540,7 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
         coupled: coupled.collect(),
         range,
         uncertainty: None,
+        offsets: None,
         value: problem.value().map(str::to_owned),
     }
 }

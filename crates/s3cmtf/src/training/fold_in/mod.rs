@@ -10,8 +10,9 @@ mod system;
 use grow::Grown;
 use rows::{Ground, Rows, Side};
 
+use super::offsets;
 use crate::Error;
-use crate::model::{CoupledFactor, Factor, Model, Uncertainty};
+use crate::model::{CoupledFactor, Factor, Model, Offsets, Uncertainty};
 use crate::params::{Algorithm, Params};
 use crate::problem::{Coupled, Duplicates, Entries, Kind, Naming, merge_entries};
 use crate::table::did_you_mean;
@@ -166,6 +167,10 @@ impl<'a> FoldIn<'a> {
         let updated = rows.find(update);
         let entries = values.len();
         let model = self.finish(rows, &grown, range)?;
+        let model = match self.model.offsets() {
+            Some(offsets) => model.with_offsets(grown_offsets(offsets, &grown, indices, values)?)?,
+            None => model,
+        };
         Ok(Folded { model, added, updated, entries, notes })
     }
 
@@ -243,4 +248,18 @@ impl<'a> FoldIn<'a> {
             variances: variances.map(|(values, &rank)| Factor::new(rank, values)).collect(),
         })
     }
+}
+
+/// Offsets for rows that are new; those of before stay, since how many entries they come from is not known.
+fn grown_offsets(
+    offsets: &Offsets,
+    grown: &[Grown],
+    indices: Vec<Vec<u32>>,
+    values: Vec<f32>,
+) -> Result<Offsets, Error> {
+    let modes = grown.iter().zip(&offsets.rows);
+    let rows = modes.map(|(grown, rows)| grown.spread(rows, 1, &[0.0])).collect();
+    let is_new = |grown: &Grown| grown.before.iter().map(Option::is_none).collect();
+    let entries = Entries::from_rows("the new entries".into(), indices, values);
+    offsets::grow(offsets, rows, grown.iter().map(is_new).collect(), entries)
 }

@@ -82,6 +82,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         best_epoch,
         train_rmse: engine.train_rmse(),
         test_rmse: reported.as_ref().map(|set| engine.rmse(set)),
+        simple: None,
         model: engine.model(),
         history,
         seconds,

@@ -52,6 +52,7 @@ pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) ->
         coupled,
         range,
         uncertainty: None,
+        offsets: None,
         value: problem.value().map(str::to_owned),
     };
     if let Some(warm) = warm {
