@@ -221,7 +221,7 @@ impl<'a> Table<'a> {
     fn settings(&self, mark: &str, params: &Params) -> Vec<String> {
         let weight = |weight: f32| match params.algorithm {
             Algorithm::Bayes => "-".to_owned(),
-            Algorithm::Sgd => weight.to_string(),
+            Algorithm::Sgd | Algorithm::Als => weight.to_string(),
         };
         let ranks: Vec<String> = params.ranks.iter().map(ToString::to_string).collect();
         let mut row = vec![

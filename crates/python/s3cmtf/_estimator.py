@@ -47,10 +47,11 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
     duplicates : what becomes of cells given more than once: mean, last, sum or error.
     preset : ``"default"`` or ``"paper"``: the settings that the others override.
-    core_kind : full, or diagonal (sgd).
-    algorithm : bayes or sgd.
+    core_kind : full, or diagonal (sgd, als).
+    algorithm : bayes, sgd, or als, which finds data exactly that are exactly of the given ranks.
     without : bayes: parts that are left out, to see what they are worth.
-    method, scheme, start, rate, decay, lambda_reg, lambda_couple, l1, nonnegative, deterministic, tolerance : sgd.
+    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd.
+    lambda_reg, lambda_couple : sgd, als.
     epochs : the most passes over the data.
     orthogonal : whether the factors are made orthogonal at the end.
     patience : stop after so many epochs without a better RMSE on entries that are held out.

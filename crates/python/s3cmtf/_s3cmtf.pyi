@@ -115,6 +115,7 @@ def train(
     resume: str | None,
     keep: bool,
     observe: _Observe | None,
+    exact_first: bool = ...,
 ) -> tuple[Run, list[str]]: ...
 def tune(
     problem: Problem,

@@ -19,7 +19,9 @@ use crate::watch::watched;
 
 /// Trains, and says what was noticed. `observe` is called with each epoch as JSON, and stops the run if it answers true.
 /// `holdout` is a share, or ("last", mode, share), or ("leave", mode, count); `checkpoint` a folder, and every how many seconds.
+/// With `exact_first`, exact data are looked for before anything else.
 #[pyfunction]
+#[pyo3(signature = (problem, settings, preset, test, holdout, init, checkpoint, resume, keep, observe, exact_first = false))]
 #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn train(
     py: Python<'_>,
@@ -33,6 +35,7 @@ pub(crate) fn train(
     resume: Option<PathBuf>,
     keep: bool,
     observe: Option<&Bound<'_, PyAny>>,
+    exact_first: bool,
 ) -> PyResult<(Run, Vec<String>)> {
     let mut params = said(settings, preset, init.map(|run| &run.run.record.params))?;
     let resume = resume.map(|folder| detached(py, || files::load_checkpoint(&folder))).transpose()?;
@@ -46,6 +49,9 @@ pub(crate) fn train(
     let mut notes = Vec::new();
     let run = watched(py, observe, |stop, tell| {
         let mut training = Training::new(problem.0.clone(), params).interrupt(stop);
+        if exact_first {
+            training = training.exact_first();
+        }
         if let Some(test) = test {
             training = training.test(test);
         }

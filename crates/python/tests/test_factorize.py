@@ -41,9 +41,34 @@ def test_a_planted_tensor_is_found_also_where_nobody_looked(planted):
     assert np.sqrt(np.mean((found - dense) ** 2)) < 0.1 * dense.std()
 
 
+@pytest.mark.parametrize("shape", [(50, 40, 30), (25, 20, 15, 12)])
+@pytest.mark.parametrize("core", ["full", "diagonal"])
+def test_an_exact_tensor_of_which_a_tenth_is_known_is_found_exactly(shape, core):
+    for seed in range(2):
+        random = np.random.default_rng(seed)
+        dense = random.normal(size=(3,) * len(shape))
+        if core == "diagonal":
+            dense[np.ptp(np.indices(dense.shape), axis=0) > 0] = 0.0
+        for mode, size in enumerate(shape):
+            dense = np.moveaxis(np.tensordot(random.normal(size=(size, 3)), dense, axes=(1, mode)), 0, mode)
+        seen = random.random(shape) < 0.1
+        found = s3cmtf.factorize(np.argwhere(seen), dense[seen], 3, shape=shape, core=core).to_dense()
+        assert np.linalg.norm((found - dense)[~seen]) < 1e-5 * np.linalg.norm(dense[~seen])
+
+
+def test_what_is_not_exact_is_left_to_the_algorithm_that_was_asked_for(planted):
+    _, cells, values = planted
+    values = values + np.random.default_rng(1).normal(0, 0.1, len(values))
+    plain = s3cmtf.factorize(cells, values, 3, epochs=10, algorithm="bayes")
+    first = s3cmtf.factorize(cells, values, 3, epochs=10)
+    assert np.array_equal(first.to_dense(), plain.to_dense())
+    exact = s3cmtf.factorize(cells, values, 3, algorithm="als")
+    assert exact.core.shape == (3, 3, 3) and np.isfinite(exact.to_dense()).all()
+
+
 def test_what_is_predicted_by_the_estimator_is_what_is_reconstructed(planted):
     _, cells, values = planted
-    found = s3cmtf.factorize(cells, values, 3, epochs=10)
+    found = s3cmtf.factorize(cells, values, 3, epochs=10, algorithm="bayes")
     model = s3cmtf.S3CMTF(rank=3, epochs=10).fit(cells, values)
     assert np.abs(model.predict(cells) - found.values_at(cells)).max() < 1e-4
 

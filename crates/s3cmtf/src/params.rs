@@ -7,7 +7,7 @@ use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 
 pub use said::{Preset, Said};
 
@@ -44,6 +44,8 @@ pub enum Algorithm {
     Bayes,
     /// The paper's: stochastic gradient descent to one model of least error.
     Sgd,
+    /// Alternating least squares to one model of least error: data that are exactly of the given ranks are found exactly.
+    Als,
 }
 
 impl Algorithm {
@@ -52,6 +54,7 @@ impl Algorithm {
         match self {
             Algorithm::Bayes => "bayes",
             Algorithm::Sgd => "sgd",
+            Algorithm::Als => "als",
         }
     }
 }
@@ -189,12 +192,12 @@ pub struct Params {
     pub method: Method,
     /// sgd: how threads share the factors. Default blocks.
     pub scheme: Scheme,
-    /// sgd: whether the same seed must give bitwise the same model for any number of threads. Default no; bayes always
-    /// does.
+    /// sgd: whether the same seed must give bitwise the same model for any number of threads. Default no; bayes and als
+    /// always do.
     pub deterministic: bool,
     /// sgd: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// The most passes over the data. Default 120; sgd and paper: 50. 1 or more.
+    /// The most passes over the data. Default 120; sgd and paper: 50; als: 500, over all starts. 1 or more.
     pub epochs: usize,
     /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
     #[serde(deserialize_with = "number::some")]
@@ -202,10 +205,11 @@ pub struct Params {
     /// sgd: the decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
     #[serde(deserialize_with = "number::single")]
     pub decay: f32,
-    /// sgd: the weight of the regulariser. Default 5; paper: 0.1. 0 or more.
+    /// sgd: the weight of the regulariser. Default 5; paper: 0.1. als: the same in units of the errors' variance, so that
+    /// there is none where there are no errors; default 1. 0 or more.
     #[serde(deserialize_with = "number::single")]
     pub lambda_reg: f32,
-    /// sgd: the weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
+    /// sgd, als: the weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
     #[serde(deserialize_with = "number::single")]
     pub lambda_couple: f32,
     /// sgd: L1 (absolute values) in place of L2 (squares) in the regulariser. Default no.
@@ -261,6 +265,11 @@ impl Params {
     /// Settings of stochastic gradient descent that fit most data.
     pub fn sgd() -> Self {
         Params { algorithm: Algorithm::Sgd, epochs: 50, ..Params::default() }
+    }
+
+    /// Settings of alternating least squares that fit most data.
+    pub fn als() -> Self {
+        Params { algorithm: Algorithm::Als, epochs: 500, lambda_reg: 1.0, ..Params::default() }
     }
 
     /// The paper's settings: stochastic gradient descent with lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random
@@ -341,8 +350,10 @@ impl Params {
         if self.patience == Some(0) {
             return Err(Error::param("patience", "1 or more", 0));
         }
-        if self.algorithm == Algorithm::Bayes {
-            self.check_bayes(&ranks)?;
+        match self.algorithm {
+            Algorithm::Bayes => self.check_bayes(&ranks)?,
+            Algorithm::Als => self.check_als(problem)?,
+            Algorithm::Sgd => {}
         }
         if self.nonnegative && self.orthogonal {
             return Err(Error::param(
@@ -366,6 +377,7 @@ impl Params {
         }
         Ok(())
     }
+
     /// What only stochastic gradient descent can do is not asked of the other algorithm.
     fn check_bayes(&self, ranks: &[usize]) -> Result<(), Error> {
         let only_sgd = [
@@ -380,6 +392,26 @@ impl Params {
         ];
         match only_sgd.iter().find(|(asked, _)| *asked) {
             Some((_, when)) => Err(Error::param("algorithm", format!("sgd when {when}"), "bayes")),
+            None => Ok(()),
+        }
+    }
+
+    /// What only the other algorithms can do is not asked of alternating least squares.
+    fn check_als(&self, problem: &Problem) -> Result<(), Error> {
+        let graph = problem.coupled().iter().any(|matrix| matrix.kind() == Kind::Graph);
+        let others = [
+            (self.nonnegative, "sgd when the factors are non-negative"),
+            (self.l1, "sgd when the regulariser is of absolute values"),
+            (self.rate.is_some(), "sgd when there is a rate"),
+            (self.tolerance > 0.0, "sgd when there is a tolerance"),
+            (self.method != Method::Fast, "sgd when there is a method of computing gradients"),
+            (!self.without.is_empty(), "bayes when parts are left out"),
+            // Errors go up with each new start, so that they say nothing about when to stop.
+            (self.patience.is_some(), "bayes or sgd when there is patience"),
+            (graph, "bayes or sgd when a coupled matrix is a graph"),
+        ];
+        match others.iter().find(|(asked, _)| *asked) {
+            Some((_, expected)) => Err(Error::param("algorithm", *expected, "als")),
             None => Ok(()),
         }
     }

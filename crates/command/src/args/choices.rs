@@ -38,6 +38,8 @@ pub(crate) enum AlgorithmChoice {
     Bayes,
     /// The paper's stochastic gradient descent
     Sgd,
+    /// Alternating least squares: data that are exactly of the given ranks are found exactly
+    Als,
 }
 
 impl From<AlgorithmChoice> for Algorithm {
@@ -45,6 +47,7 @@ impl From<AlgorithmChoice> for Algorithm {
         match choice {
             AlgorithmChoice::Bayes => Algorithm::Bayes,
             AlgorithmChoice::Sgd => Algorithm::Sgd,
+            AlgorithmChoice::Als => Algorithm::Als,
         }
     }
 }

@@ -49,11 +49,12 @@ fn flags(params: &Params) -> Vec<String> {
     let usual = match params.start {
         Start::Random if is_sgd => Params::paper(),
         _ if is_sgd => Params::sgd(),
+        _ if params.algorithm == Algorithm::Als => Params::als(),
         _ => Params::default(),
     };
     if usual == Params::paper() {
         flags.value("--preset", "paper");
-    } else if is_sgd {
+    } else if params.algorithm != Algorithm::Bayes {
         flags.value("--algorithm", params.algorithm.name());
     }
     match &params.ranks[..] {
@@ -64,7 +65,7 @@ fn flags(params: &Params) -> Vec<String> {
     if params.epochs != usual.epochs {
         flags.value("--epochs", params.epochs);
     }
-    if is_sgd {
+    if params.algorithm != Algorithm::Bayes {
         add_sgd(&mut flags, params, &usual);
     } else if !params.without.is_empty() {
         let parts: Vec<&str> = params.without.iter().map(|part| part.name()).collect();
@@ -86,7 +87,7 @@ fn flags(params: &Params) -> Vec<String> {
     flags.0
 }
 
-/// The flags that only stochastic gradient descent has.
+/// The flags that bayes does not have.
 fn add_sgd(flags: &mut Flags, params: &Params, usual: &Params) {
     if params.core != usual.core {
         flags.value("--core", params.core.name());

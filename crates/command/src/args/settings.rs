@@ -22,10 +22,10 @@ pub(crate) struct SettingArgs {
     /// Which entries of the core may differ from zero [default: full]
     #[arg(long, value_name = "KIND", help_heading = "Model")]
     core: Option<CoreChoice>,
-    /// sgd: the weight of the regulariser, 0 or more [default: 5; paper: 0.1]
+    /// sgd, als: the weight of the regulariser, 0 or more [default: 5; paper: 0.1; als: 1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_reg: Option<f32>,
-    /// sgd: the weight of each coupled matrix without one of its own, 0 or more [default: 10]
+    /// sgd, als: the weight of each coupled matrix without one of its own, 0 or more [default: 10]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_couple: Option<f32>,
     /// sgd: regularise absolute values rather than squares
@@ -47,7 +47,7 @@ pub(crate) struct SettingArgs {
     /// bayes: leave out parts of the algorithm, to see what they are worth
     #[arg(long, value_name = "PART,..", value_delimiter = ',', help_heading = "Training")]
     without: Vec<PartChoice>,
-    /// The most passes over the data, 1 or more [default: 120; sgd: 50]
+    /// The most passes over the data, 1 or more [default: 120; sgd: 50; als: 500]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
     /// sgd: the first step size, above 0 [default: fitted to the data; paper: 0.001]
@@ -66,7 +66,7 @@ pub(crate) struct SettingArgs {
     /// sgd: how gradients are computed; every method computes the same ones [default: fast]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     method: Option<MethodChoice>,
-    /// sgd: how threads share the factors; in bayes they share none [default: blocks]
+    /// sgd: how threads share the factors; in bayes and als they share none [default: blocks]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     scheme: Option<SchemeChoice>,
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
@@ -78,7 +78,7 @@ pub(crate) struct SettingArgs {
     /// The seed of everything random [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true, help_heading = "Training")]
     seed: Option<u64>,
-    /// The same seed gives the same model, bit for bit, for any number of threads; bayes always does that
+    /// The same seed gives the same model, bit for bit, for any number of threads; bayes and als always do that
     #[arg(long, help_heading = "Training")]
     deterministic: bool,
 }
@@ -137,7 +137,7 @@ impl SettingArgs {
         });
         let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
         let algorithm = algorithm.or(init.as_ref().map(|params| params.algorithm));
-        if let (Some(Algorithm::Bayes), Some(what)) = (algorithm, said.only_sgd()) {
+        if let Some(what) = algorithm.and_then(|algorithm| said.needs_sgd(algorithm)) {
             return Err(usage(format!("--{} needs --algorithm sgd", what.replace('_', "-"))));
         }
         Ok(said.params(self.preset.into(), init.as_ref())?)

@@ -41,6 +41,7 @@ impl Preset {
         match (self, algorithm) {
             (Preset::Default, Algorithm::Bayes) => Params::default(),
             (Preset::Default, Algorithm::Sgd) => Params::sgd(),
+            (_, Algorithm::Als) => Params::als(),
             (Preset::Paper, _) => Params::paper(),
         }
     }
@@ -61,24 +62,33 @@ impl Said {
         super::number::value(number)
     }
 
-    /// The first thing that was said and that only stochastic gradient descent has, such as `rate` or `core diagonal`.
-    pub fn only_sgd(&self) -> Option<&'static str> {
+    /// The first thing that was said and that stochastic gradient descent has, but not the given algorithm, such as `rate`
+    /// or `core diagonal`.
+    pub fn needs_sgd(&self, algorithm: Algorithm) -> Option<&'static str> {
         let said = |name: &str| self.0.contains_key(name);
         let is = |name: &str, value: &Value| self.0.get(name) == Some(value);
         let one = |ranks: &Value| ranks.as_array().is_some_and(|ranks| ranks.contains(&1.into()));
+        // Whether als has it, too.
         let cases = [
-            ("rate", said("rate")),
-            ("decay", said("decay")),
-            ("lambda_reg", said("lambda_reg")),
-            ("lambda_couple", said("lambda_couple")),
-            ("tolerance", said("tolerance")),
-            ("method", said("method")),
-            ("l1", is("l1", &true.into())),
-            ("nonnegative", is("nonnegative", &true.into())),
-            ("core diagonal", is("core", &"diagonal".into())),
-            ("rank 1", self.0.get("ranks").is_some_and(one)),
+            ("rate", said("rate"), false),
+            ("decay", said("decay"), false),
+            ("lambda_reg", said("lambda_reg"), true),
+            ("lambda_couple", said("lambda_couple"), true),
+            ("tolerance", said("tolerance"), false),
+            ("method", said("method"), false),
+            ("l1", is("l1", &true.into()), false),
+            ("nonnegative", is("nonnegative", &true.into()), false),
+            ("core diagonal", is("core", &"diagonal".into()), true),
+            ("rank 1", self.0.get("ranks").is_some_and(one), true),
         ];
-        cases.into_iter().find_map(|(what, said)| said.then_some(what))
+        let mut refused = cases.into_iter().filter(|&(_, said, of_als)| {
+            said && match algorithm {
+                Algorithm::Bayes => true,
+                Algorithm::Sgd => false,
+                Algorithm::Als => !of_als,
+            }
+        });
+        refused.next().map(|(what, ..)| what)
     }
 
     /// The algorithm: as said, else as in the model to start from, else what the other settings ask for. `init` are the
@@ -90,7 +100,7 @@ impl Said {
         Ok(match (init, preset) {
             (Some(params), _) => params.algorithm,
             (None, Preset::Paper) => Algorithm::Sgd,
-            (None, Preset::Default) if self.only_sgd().is_some() => Algorithm::Sgd,
+            (None, Preset::Default) if self.needs_sgd(Algorithm::Bayes).is_some() => Algorithm::Sgd,
             (None, Preset::Default) => Algorithm::Bayes,
         })
     }
@@ -98,11 +108,11 @@ impl Said {
     /// The settings: the preset's, then ranks and core of the model to start from, then what was said.
     ///
     /// # Errors
-    /// If there is no setting of a name, if a value is not of its kind, or if it is something that only the other algorithm
+    /// If there is no setting of a name, if a value is not of its kind, or if it is something that only another algorithm
     /// has. Ranges are held by [`Params::check`].
     pub fn params(&self, preset: Preset, init: Option<&Params>) -> Result<Params, Error> {
         let algorithm = self.algorithm(preset, init)?;
-        if let (Algorithm::Bayes, Some(what)) = (algorithm, self.only_sgd()) {
+        if let Some(what) = self.needs_sgd(algorithm) {
             return Err(Error::Asked(format!("{what} needs algorithm sgd")));
         }
         let mut params = Params { algorithm, ..preset.params(algorithm) };
@@ -184,6 +194,17 @@ mod tests {
             assert_eq!(params(more).unwrap_err(), format!("{what} needs algorithm sgd"));
         }
         assert_eq!(params(json!({ "nonnegative": false })), Ok(Params::default()));
+    }
+
+    #[test]
+    fn als_takes_what_it_has_and_refuses_the_rest() {
+        assert_eq!(params(json!({ "algorithm": "als" })), Ok(Params::als()));
+        let some = json!({ "algorithm": "als", "core": "diagonal", "ranks": [1], "lambda_reg": 0.5 });
+        assert_eq!(params(some).unwrap().algorithm, Algorithm::Als);
+        for what in ["rate", "decay", "tolerance"] {
+            let error = params(json!({ "algorithm": "als", what: 0.1 })).unwrap_err();
+            assert_eq!(error, format!("{what} needs algorithm sgd"));
+        }
     }
 
     #[test]

@@ -5,11 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::checkpoint::{First, Keeper};
 use super::room::Room;
 use super::run::{DataRecord, Epoch, Stop};
-use super::{bayes, offsets, sgd};
+use super::{als, bayes, offsets, sgd};
 use crate::Error;
 use crate::model::{Model, SimpleErrors};
-use crate::params::{Algorithm, Params};
+use crate::params::{Algorithm, CoreKind, Params};
 use crate::problem::{HoldOut, Mode, Observed, Problem};
+
+/// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
+/// start. On noisy data that is about as long again as a run of bayes takes, and more beside sgd.
+const EXACT_WORK: f64 = 1e9;
+const EXACT_EPOCHS: usize = 30;
 
 /// Entries, by the problem's rows, to evaluate models on.
 #[derive(Default)]
@@ -122,6 +127,31 @@ impl Fits<'_, '_> {
         Ok(last)
     }
 
+    /// Fits all entries exactly, if that can be and says something.
+    pub(super) fn exact(
+        &mut self,
+        problem: &Problem,
+        entries: Observed,
+        test: Option<Observed>,
+    ) -> Result<Option<Fitted>, Error> {
+        let params = self.params;
+        als::exact(Task { problem, entries, params, sets: Sets { reported: test, watched: None } }, self)
+    }
+
+    /// The settings of [`Fits::exact`] before a run of others on so many entries of so many modes.
+    pub(super) fn exact_params(params: &Params, order: usize, entries: usize) -> Params {
+        let Params { epochs, lambda_reg, .. } = Params::als();
+        let ranks = params.ranks_for(order);
+        let core: f64 = match params.core {
+            CoreKind::Full => ranks.iter().map(|&rank| rank as f64).product(),
+            CoreKind::Diagonal => ranks.iter().map(|&rank| rank as f64).sum(),
+        };
+        let squares: f64 = ranks.iter().map(|&rank| (rank * rank) as f64).sum();
+        let affordable = EXACT_WORK / (entries.max(1) as f64 * (core + squares));
+        let epochs = (affordable as usize).clamp(EXACT_EPOCHS, epochs);
+        Params { algorithm: Algorithm::Als, epochs, lambda_reg, ..params.clone() }
+    }
+
     fn one(&mut self, task: Task<'_>) -> Result<Fitted, Error> {
         // Before training, which takes the entries.
         let rows: Vec<usize> = task.problem.modes().iter().map(Mode::rows).collect();
@@ -131,6 +161,7 @@ impl Fits<'_, '_> {
         let mut fitted = match task.params.algorithm {
             Algorithm::Bayes => bayes::fit(task, self),
             Algorithm::Sgd => sgd::fit(task, self),
+            Algorithm::Als => als::fit(task, self),
         }?;
         fitted.model = fitted.model.with_offsets(offsets)?;
         fitted.simple = simple;

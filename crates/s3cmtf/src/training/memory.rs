@@ -32,6 +32,12 @@ impl Memory {
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * (rank + 1)).sum();
                 (rows + 6 * coupled, entries * (order + 4))
             }
+            Algorithm::Als => {
+                // Numbers of 8 bytes: a state, the best one, and one that is being solved for.
+                let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 6 * rank).sum();
+                // As they came, and in the order of each mode.
+                (rows + 6 * coupled, entries * (order + 1) * (order + 1))
+            }
         };
         let core: usize = ranks.iter().product();
         Memory { model: 4 * (model + 80 * core), entries: 4 * entries }

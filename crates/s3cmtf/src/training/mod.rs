@@ -1,5 +1,6 @@
 //! From a problem and settings to a model: the one loop.
 
+mod als;
 mod bayes;
 mod checkpoint;
 mod fits;
@@ -49,6 +50,7 @@ pub struct Training<'a> {
     checkpoints: Option<(Duration, Save<'a>)>,
     resume: Option<Checkpoint>,
     command: Option<String>,
+    exact_first: bool,
 }
 
 impl<'a> Training<'a> {
@@ -65,6 +67,7 @@ impl<'a> Training<'a> {
             checkpoints: None,
             resume: None,
             command: None,
+            exact_first: false,
         }
     }
 
@@ -115,6 +118,15 @@ impl<'a> Training<'a> {
     #[must_use]
     pub fn checkpoints(mut self, every: Duration, save: impl FnMut(Checkpoint) + Send + 'a) -> Self {
         self.checkpoints = Some((every, Box::new(save)));
+        self
+    }
+
+    /// Tries first whether the data are exactly of the ranks that are asked for, by alternating least squares. If they are,
+    /// that model is what comes out, and [`Algorithm::Als`] is in its record. The settings must ask for nothing that `als`
+    /// does not have, and there must be more entries than it takes to fit anything; else nothing is tried.
+    #[must_use]
+    pub fn exact_first(mut self) -> Self {
+        self.exact_first = true;
         self
     }
 
@@ -185,7 +197,7 @@ impl<'a> Training<'a> {
         let Training {
             mut problem,
             stored,
-            params,
+            mut params,
             test,
             holdout,
             warm_start,
@@ -193,6 +205,7 @@ impl<'a> Training<'a> {
             checkpoints,
             resume,
             command,
+            exact_first,
         } = self;
         let (entries, room) = match stored {
             Some((blocks, room)) => (Observed::there(blocks), Some(room)),
@@ -209,7 +222,10 @@ impl<'a> Training<'a> {
         let fingerprint = problem.fingerprint_with(&entries)?;
         // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
         let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
+        let tries =
+            exact_first && room.is_none() && resume.is_none() && holdout.is_none() && warm_start.is_none();
         let about = About::new(command.clone(), params.clone(), holdout, fingerprint.clone());
+        let untouched = Keeper::new(None, None, about.clone())?;
         let keeper = Keeper::new(checkpoints, resume, about)?;
         let mut data = DataRecord {
             entries: entries.len(),
@@ -221,10 +237,26 @@ impl<'a> Training<'a> {
         let warm = warm_start.as_ref();
         let test = test.map(Observed::Here);
         let room = room.as_ref();
-        let mut fits = Fits { params: &params, warm, room, interrupt, observe: &mut observe, keeper };
-        let fitted = match holdout {
-            None => fits.all(&problem, entries, test)?,
-            Some(how) => fits.held_out(&problem, entries, how, test, &mut data)?,
+        let attempt = Fits::exact_params(&params, problem.order(), entries.len());
+        let mut found = None;
+        if tries && attempt.check(&problem).is_ok() {
+            let observe = &mut |_: &Epoch| {};
+            let mut fits = Fits { params: &attempt, warm, room, interrupt, observe, keeper: untouched };
+            found = fits.exact(&problem, entries.clone(), test.clone())?;
+        }
+        let fitted = match found {
+            Some(fitted) => {
+                params = attempt;
+                fitted.history.iter().for_each(&mut observe);
+                fitted
+            }
+            None => {
+                let mut fits = Fits { params: &params, warm, room, interrupt, observe: &mut observe, keeper };
+                match holdout {
+                    None => fits.all(&problem, entries, test)?,
+                    Some(how) => fits.held_out(&problem, entries, how, test, &mut data)?,
+                }
+            }
         };
         let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, simple, seconds, halvings } =
             fitted;

@@ -29,6 +29,8 @@ impl Run {
         let early = match params.algorithm {
             Algorithm::Bayes => bayes::early(params.epochs),
             Algorithm::Sgd => 0,
+            // Each start begins anew, and the best is kept.
+            Algorithm::Als => return None,
         };
         let tested = history.iter().skip(early);
         let rmses: Vec<(usize, f64)> =

@@ -84,6 +84,7 @@ fn with_algorithm(base: &Params, algorithm: Algorithm) -> Params {
     let usual = |algorithm: Algorithm| match algorithm {
         Algorithm::Bayes => Params::default().epochs,
         Algorithm::Sgd => Params::sgd().epochs,
+        Algorithm::Als => Params::als().epochs,
     };
     let epochs = if base.epochs == usual(base.algorithm) { usual(algorithm) } else { base.epochs };
     Params { algorithm, epochs, ..base.clone() }
@@ -245,7 +246,7 @@ mod tests {
     fn the_better_algorithm_comes_first_and_weights_are_those_of_sgd() {
         let both = [Algorithm::Bayes, Algorithm::Sgd];
         let sgd_is_better = |params: &Params| match params.algorithm {
-            Algorithm::Bayes => 2.0 + params.ranks[0] as f64,
+            Algorithm::Bayes | Algorithm::Als => 2.0 + params.ranks[0] as f64,
             Algorithm::Sgd => 1.0 + f64::from(params.lambda_reg - 80.0).abs() / 1000.0,
         };
         let tried = tried(&Params::default(), &both, sgd_is_better);

@@ -17,6 +17,9 @@ use crate::params::{Algorithm, Params};
 use crate::problem::{Coupled, Duplicates, Entries, Kind, Naming, merge_entries};
 use crate::table::did_you_mean;
 
+/// The ridge for rows of a model of alternating least squares.
+const LEAST_RIDGE: f64 = 1e-6;
+
 /// Data that came after a model, and what is to become of them.
 ///
 /// Ids are the model's, and new ones are those beyond or between them that it has no row for.
@@ -194,6 +197,10 @@ impl<'a> FoldIn<'a> {
                 l1: self.params.l1,
                 nonnegative: self.params.nonnegative,
             }),
+            // As small as where data are exact: how far they are from that is not known here.
+            (None, Algorithm::Als) => {
+                Ok(Ground::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
+            }
         }
     }
 
