@@ -24,7 +24,8 @@ class Coupled:
     columns : the columns of a table that are the matrix, where they are not obvious: ``[row, column]`` or
         ``[row, column, value]``. A column may be put into bins: ``"year:bins=10"``.
     split : what separates several columns in one field, such as ``"|"`` in ``"Comedy|Drama"``.
-    weight : how much a squared error counts, against 1 in the tensor; found out if it is None.
+    weight : explains the matrix together with the tensor, a squared error counting so much against 1. If it is None, the matrix
+        predicts rows, as far as that helps to predict the tensor.
     name : what the matrix is called behind its mode, ``"genre"`` in ``"movie/genre"``.
     index, labels : the names of the rows and columns of a ``scipy.sparse`` matrix; without them they are numbers from 0.
 

@@ -63,7 +63,7 @@ fn problem() -> (Problem, Entries) {
 
 /// A model of each algorithm, of which the second has no number below 0, and one with a diagonal core.
 fn models(problem: &Problem) -> Vec<Model> {
-    let base = Params { ranks: vec![3], seed: 3, ..Params::default() };
+    let base = Params { ranks: vec![4], seed: 3, ..Params::default() };
     let sgd = Params {
         algorithm: Algorithm::Sgd,
         nonnegative: true,
@@ -77,7 +77,7 @@ fn models(problem: &Problem) -> Vec<Model> {
         .map(|params| Training::new(problem.clone(), params).run(|_| ()).unwrap().model)
         .collect();
     let factors: Vec<Factor> = models[0].factors().to_vec();
-    let core = Core::Diagonal(vec![1.0, -0.5, 2.0]);
+    let core = Core::Diagonal(vec![1.0, -0.5, 2.0, 0.7]);
     models.push(Model::new(problem.modes().to_vec(), core, factors, Vec::new(), [1.0, 5.0]).unwrap());
     models
 }

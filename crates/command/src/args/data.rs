@@ -24,8 +24,8 @@ pub(crate) struct DataArgs {
     /// value), or columns of a table (its rows, its columns and perhaps its values), such as
     /// movieId=movies.csv:movieId,genres,split=|,zeros. split=| (or any text, or split=comma) takes a field for a list.
     /// Absent cells are unknown (missing, the default), zeros, or the matrix is a graph within the mode.
-    /// weight=W, 0 or more, says how much a squared error in it counts, against 1 in the tensor; bayes finds that out
-    /// itself, sgd takes --lambda-couple
+    /// weight=W, 0 or more, explains it together with the tensor, a squared error in it counting W against 1; without a
+    /// weight it predicts rows in bayes, and sgd and als take --lambda-couple
     #[arg(
         long,
         value_name = "MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT][,zeros|,graph|,missing][,weight=W]",

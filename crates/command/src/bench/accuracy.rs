@@ -129,7 +129,7 @@ fn measure<'a>(
         ("months pulled to their neighbours", Given::Neighbours, bayes.clone()),
         ("half the epochs", Given::All, Params { epochs: bayes.epochs / 2, ..bayes.clone() }),
         ("twice the epochs", Given::All, Params { epochs: bayes.epochs * 2, ..bayes.clone() }),
-        ("rank 2: offsets and a product", Given::All, Params { ranks: vec![2], ..bayes.clone() }),
+        ("rank 2: offsets alone", Given::All, Params { ranks: vec![2], ..bayes.clone() }),
         ("sgd", Given::All, sgd.clone()),
         ("sgd without coupled matrices", Given::TensorAlone, sgd.clone()),
         (

@@ -12,8 +12,8 @@ use crate::params::{Algorithm, CoreKind, Params};
 use crate::problem::{HoldOut, Mode, Observed, Problem};
 
 /// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
-/// start. On noisy data that is about as long again as a run of bayes takes, and more beside sgd.
-const EXACT_WORK: f64 = 1e9;
+/// start. On noisy data that is wasted: about as long as a run of bayes takes there, and longer than one of sgd.
+const EXACT_WORK: f64 = 2e8;
 const EXACT_EPOCHS: usize = 30;
 
 /// Entries, by the problem's rows, to evaluate models on.

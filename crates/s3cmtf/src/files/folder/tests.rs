@@ -156,7 +156,7 @@ fn what_is_saved_is_loaded() {
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
         let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
         assert_eq!(json["model"]["modes"][0]["rank"], 2);
-        assert_eq!(json["format"], 2);
+        assert_eq!(json["format"], 3);
     }
 }
 
@@ -164,7 +164,7 @@ fn what_is_saved_is_loaded() {
 fn a_model_of_version_1_is_loaded() {
     // What version 2 has more is optional.
     let bytes = with_header(&diagonal(), |header| {
-        let old = header.replace(r#"\"format\":2"#, r#"\"format\":1"#);
+        let old = header.replace(r#"\"format\":3"#, r#"\"format\":1"#);
         assert_ne!(old, header);
         old
     });
@@ -206,11 +206,11 @@ fn broken_models_say_what_is_wrong() {
     let model = &full();
     for (from, to, what) in [
         (
-            r#"\"format\":2"#,
+            r#"\"format\":3"#,
             r#"\"format\":7"#,
-            "has format version 7, but this version of s3cmtf reads 1 to 2",
+            "has format version 7, but this version of s3cmtf reads 1 to 3",
         ),
-        (r#"\"format\":2,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        (r#"\"format\":3,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
         ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
         (
             r#"\"size\":2"#,
