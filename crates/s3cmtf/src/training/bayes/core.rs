@@ -44,6 +44,9 @@ struct Chunk<'a> {
     values: &'a [f32],
 }
 
+/// What a pass comes to: the sums of what was made of each entry, and a gradient, empty if none was asked for.
+type Passed = ([f64; 2], Vec<f32>);
+
 impl Pass<'_> {
     fn layout(&self) -> Layout {
         let View { mode, partner, rest, normal, .. } = self.view;
@@ -85,9 +88,9 @@ impl Pass<'_> {
         core: &[f32],
         gradient: bool,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
-    ) -> Result<([f64; 2], Vec<f32>), Error> {
+    ) -> Result<Passed, Error> {
         let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
-        let results: Result<Vec<([f64; 2], Vec<f32>)>, Error> =
+        let results: Result<Vec<Passed>, Error> =
             strips.map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
         let mut results = results?.into_iter();
         let mut total = results.next().unwrap_or_default();
@@ -133,7 +136,7 @@ impl<'a> Strip<'a> {
         mut self,
         runs: Range<usize>,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
-    ) -> Result<([f64; 2], Vec<f32>), Error> {
+    ) -> Result<Passed, Error> {
         let view = self.pass.view;
         let (mut total, mut last) = ([0.0; 2], None);
         let mut buffer = Vec::new();
