@@ -59,7 +59,7 @@ pub fn model() -> Model {
     ];
     let coupled = |name: &str, mode, kind, columns: Mode, rank| {
         let factor = factor(columns.rows(), rank);
-        CoupledFactor { name: name.into(), mode, kind, weight: 0.1, columns, factor }
+        CoupledFactor { name: name.into(), mode, kind, weight: 0.1, columns, factor, effects: None }
     };
     let genres = Mode::with_present("column", 3, vec![0, 2]).expect("ascending");
     let genres = genres.named(naming("genres", None, &["Comedy", "", "Drama"])).expect("three names");

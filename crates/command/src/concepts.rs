@@ -61,9 +61,11 @@ fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
 fn show_one(out: &mut dyn Write, concept: &Concept) -> io::Result<()> {
     let Concept { name, strength, about, opposite, strongest, weakest, columns, times, .. } = concept;
     let share = format!("{:>3.0} %", 100.0 * strength);
-    let head = format!("{} {}", Cell::new(show::HEADING, format!("{name:<4}")), Cell::new(show::DIM, share));
+    let [name, share] = [Cell::new(show::HEADING, format!("{name:<4}")), Cell::new(show::DIM, share)];
     let about = if opposite.is_empty() { about.clone() } else { format!("{about} / {opposite}") };
-    writeln!(out, "  {}", format!("{head}  {}", Cell::from(&about)).trim_end())?;
+    for line in show::list(&["  ".into(), name, " ".into(), share, "  ".into()], &[vec![about.into()]]) {
+        writeln!(out, "{}", line.trim_end())?;
+    }
     for (sign, style, entities) in [("+ ", show::BAR, strongest), ("- ", show::MINUS, weakest)] {
         if !entities.is_empty() {
             write_list(out, Cell::new(style, sign), entities)?;

@@ -34,7 +34,7 @@ pub(crate) fn eaters(flags: &str) -> Folder {
     folder.write("train.csv", train);
     folder.write("test.csv", test);
     folder.write("places.csv", places);
-    folder.run(&format!("fit train.csv {DATA} --rank 2 --quiet --out model {flags}")).succeeds();
+    folder.run(&format!("fit train.csv {DATA} --rank 4 --quiet --out model {flags}")).succeeds();
     folder
 }
 
@@ -251,8 +251,8 @@ fn odd_models_say_what_they_can() {
 
 #[test]
 fn numbers_stand_for_ids_without_names() {
-    let folder = Folder::with_model();
-    folder.run("convert ratings.tns --out model/data.s3cmtf").succeeds();
+    let folder = Folder::with_ratings();
+    folder.run("fit ratings.tns --rank 5 --quiet --out model").succeeds();
     let shown = folder.run("recommend model --for mode1=3 --mode mode2 --top 2").succeeds();
     shown.prints(&["mode2 for mode1 3, the average mode3; ", "as "]);
     let shown = folder.run("recommend model --for 1 --mode 2 --top 2 --include-seen").succeeds();

@@ -46,7 +46,7 @@ fn with_long_names() -> Folder {
         }
     }
     folder.write("train.csv", table);
-    folder.run("fit train.csv --rank 2 --quiet --out model").succeeds();
+    folder.run("fit train.csv --rank 4 --quiet --out model").succeeds();
     folder
 }
 
