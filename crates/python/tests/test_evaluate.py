@@ -94,8 +94,8 @@ def test_what_cannot_be_measured_is_said(world, fitted):
 
 
 def test_caution_puts_what_is_well_known_first(world, command, tmp_path):
-    # A film that one user liked very much, and of which nothing else is known.
-    lucky = pd.DataFrame({"user": [100], "film": ["Lucky"], "date": [np.datetime64("2017-06-01")], "stars": [9.0]})
+    # A film that one user liked, and of which nothing else is known.
+    lucky = pd.DataFrame({"user": [100], "film": ["Lucky"], "date": [np.datetime64("2017-06-01")], "stars": [4.5]})
     model = s3cmtf.S3CMTF(rank=4, epochs=40, seed=1).fit(pd.concat([world.train, lucky]), **world.words)
 
     def place(caution):
