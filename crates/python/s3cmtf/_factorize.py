@@ -162,7 +162,7 @@ def factorize(
         core=None if core == "diagonal" else array,
         weights=array if core == "diagonal" else None,
         factors=[_whole(run, mode) for mode in range(len(indices))],
-        coupled=[matrix[5] for matrix in run.coupled()],
+        coupled=[matrix[6] for matrix in run.coupled()],
         history=json.loads(run.record())["history"],
     )
 

@@ -104,3 +104,11 @@ def test_wrong_coordinates_are_refused():
         s3cmtf.factorize(np.array([[0, 1], [1, 0]]), [1.0, 2.0], 2, core="round")
     with pytest.raises(ValueError, match="mode 1 has 2 indices but there are 3 values"):
         s3cmtf.factorize(np.array([[0, 1], [1, 0]]), [1.0, 2.0, 3.0], 2)
+
+
+def test_a_coupled_matrix_has_a_factor_with_a_row_per_column():
+    random = np.random.default_rng(3)
+    cells = np.unique(random.integers(0, 20, size=(150, 2)), axis=0)
+    kinds = scipy.sparse.coo_matrix((np.ones(20), (np.arange(20), np.arange(20) % 3)), shape=(20, 3))
+    found = s3cmtf.factorize(cells, random.normal(size=len(cells)), 4, couple=[(1, kinds, "zeros")], epochs=5)
+    assert [factor.shape for factor in found.coupled] == [(3, 4)]
