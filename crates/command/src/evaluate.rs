@@ -1,5 +1,6 @@
 //! `s3cmtf evaluate`: how far predictions lie from known entries, of a saved model or by cross validation.
 
+mod ablate;
 mod more;
 
 use std::path::Path;
@@ -27,6 +28,10 @@ struct Measured {
 
 /// Runs the verb.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
+    if args.ablate {
+        refuse_others(args)?;
+        return ablate::run(args, &args.first);
+    }
     match (&args.second, args.folds) {
         (None, Some(folds)) => folds::run(args, &args.first, folds),
         (Some(tensor), None) => evaluate(args, &args.first, tensor),
@@ -34,12 +39,19 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
-    let DataArgs { couple, modes, sizes, value, duplicates, file } = &args.data;
+/// Refuses flags that say what a saved model has said already.
+fn refuse_others(args: &EvaluateArgs) -> anyhow::Result<()> {
+    let DataArgs { couple, modes, sizes, duplicates, .. } = &args.data;
     let no_data = couple.is_empty() && modes.is_none() && sizes.is_none() && duplicates.is_none();
     if !no_data || args.settings.params(None)? != Params::default() {
         return Err(usage("a saved model has its data and settings; flags for others need --folds"));
     }
+    Ok(())
+}
+
+fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
+    refuse_others(args)?;
+    let DataArgs { value, file, .. } = &args.data;
     let (model, _) = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;

@@ -14,7 +14,7 @@ from typing import Any
 from ._coupled import Coupled
 from ._errors import Note, UnknownName, not_fitted_error
 from ._estimator import S3CMTF, convert, load
-from ._evaluation import Evaluation
+from ._evaluation import Ablation, Evaluation
 from ._factorize import TuckerTensor, factorize
 from ._parts import CoupledFactor, Factors
 from ._progress import Epoch
@@ -23,6 +23,7 @@ from ._tables import Files
 from ._world import World, make_world
 
 __all__ = [
+    "Ablation",
     "S3CMTF",
     "Coupled",
     "CoupledFactor",

@@ -19,6 +19,7 @@ __all__ = [
     "Run",
     "Table",
     "__version__",
+    "ablate",
     "clusters",
     "concepts",
     "evaluate",
@@ -125,6 +126,7 @@ def tune(
     holdout: float | None,
     observe: _Observe | None,
 ) -> str: ...
+def ablate(run: Run, holdout: float | None) -> str: ...
 def take_in(
     run: Run, tensor: Table | None, couple: list[Couple], value: str | None, update: bool
 ) -> tuple[Run, list[int], list[int], list[str]]: ...

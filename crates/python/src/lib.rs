@@ -1,6 +1,7 @@
 //! The private module of the Python package: it converts, lets go of the interpreter, calls the library, and converts back.
 //! What is right, what is the default and how it is done is said there.
 
+mod ablate;
 mod convert;
 mod discover;
 mod error;
@@ -25,6 +26,8 @@ mod _s3cmtf {
 
     use crate::convert::{json, said};
 
+    #[pymodule_export]
+    use crate::ablate::ablate;
     #[pymodule_export]
     use crate::discover::{clusters, concepts, profile, recommend, similar, write_report};
     #[pymodule_export]

@@ -46,6 +46,8 @@ pub(crate) fn tune(
         "trials": tuned.trials,
         "skips": tuned.skips,
         "held_out": tuned.held_out,
+        "mean_rmse": tuned.simple.map(|simple| simple.mean_rmse),
+        "offsets_rmse": tuned.simple.map(|simple| simple.offsets_rmse),
         "seconds": tuned.seconds,
         "end": tuned.end,
         "chosen": chosen,

@@ -93,6 +93,28 @@ def test_what_cannot_be_measured_is_said(world, fitted):
     assert bare.evaluate(world.test, k=5).ranking["without_seen"] is False
 
 
+def test_each_part_is_said_to_be_worth_what_it_is(world, command, tmp_path):
+    # Few entries, so that genres matter; months hardly do.
+    few = world.train.iloc[:1500]
+    couple = [s3cmtf.Coupled("film", world.genres, absent="zeros")]
+    model = s3cmtf.S3CMTF(rank=6, epochs=30, seed=3).fit(few, couple=couple, **world.words)
+    found = model.ablate()
+    assert found.parts["left_out"].tolist() == ["film/genre", "date"]
+    genre, date = found.parts.itertuples()
+    assert genre.verdict == "helps" and genre.rmse > found.rmse
+    assert genre.difference == pytest.approx(genre.rmse / found.rmse - 1)
+    assert date.verdict in ("helps", "makes no difference", "makes it worse") and date.difference < genre.difference
+    assert (found.held_out, found.rmse < found.offsets_rmse < found.mean_rmse) == (150, True)
+    model.save(tmp_path / "model")
+    told = [json.loads(line) for line in command("evaluate", str(tmp_path / "model"), "--ablate", "--json").splitlines()]
+    assert [line["rmse"] for line in told[:2]] == found.parts["rmse"].tolist() and told[2]["rmse"] == found.rmse
+    bare = s3cmtf.S3CMTF(rank=2, epochs=3, keep_data=False).fit(few, **world.words)
+    with pytest.raises(ValueError, match="the data of training are not with the model"):
+        bare.ablate()
+    with pytest.raises(ValueError, match="holdout should be between 0 and 1"):
+        model.ablate(holdout=2.0)
+
+
 def test_caution_puts_what_is_well_known_first(world, command, tmp_path):
     # A film that one user liked, and of which nothing else is known.
     lucky = pd.DataFrame({"user": [100], "film": ["Lucky"], "date": [np.datetime64("2017-06-01")], "stars": [4.5]})

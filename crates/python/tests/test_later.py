@@ -51,6 +51,8 @@ def test_a_search_leaves_settings_and_says_what_it_tried(world):
     model = s3cmtf.S3CMTF(rank=2, epochs=10).tune(world.train, budget=4.0, **world.words)
     assert model.rank != 2 and len(model.trials_) > 1
     assert model.trials_["rmse"].min() < model.trials_["rmse"].iloc[0]
+    simple = model.simple_errors_
+    assert model.trials_["rmse"].min() < simple["offsets_rmse"] < simple["mean_rmse"]
     plain = s3cmtf.S3CMTF(rank=2, epochs=10).fit(world.train, **world.words)
     assert model.rmse(world.test) < plain.rmse(world.test)
     with pytest.raises(ValueError, match="budget"):

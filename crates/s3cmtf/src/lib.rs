@@ -2,7 +2,8 @@
 //!
 //! A [`Problem`] is a sparse tensor and the matrices coupled to its modes. [`Training`] turns it into a [`Run`]:
 //! a [`Model`] (a core and a factor per mode and per matrix) and the record of how it came about. Data goes one
-//! way: files, problem, training, model, files. [`Tuning`] searches for the settings of a training.
+//! way: files, problem, training, model, files. [`Tuning`] searches for the settings of a training, and [`Ablation`] says what
+//! each matrix and mode is worth.
 
 pub mod discovery;
 mod error;
@@ -25,14 +26,16 @@ pub use params::{
     Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Preset, Said, Scheme, Start,
 };
 pub use problem::{
-    Blocks, Coupled, Duplicates, Entries, HoldOut, Kind, Mode, Naming, Problem, ProblemBuilder,
+    Blocks, Coupled, Duplicates, Entries, HoldOut, Kind, LeftOut, Mode, Naming, Problem, ProblemBuilder,
     StoredProblem, Visit, holdout,
 };
 pub use training::{
     About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Memory, Numbers, Record, Room, Run,
     Scratch, Stop, Summary, Training, gradient, objective,
 };
-pub use tune::{End, Event, Skip, Trial, Tuned, Tuning, Why};
+pub use tune::{
+    Ablated, Ablation, AblationEvent, End, Event, Skip, Trial, Tuned, Tuning, Verdict, Why, Worth,
+};
 
 /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.
 pub fn instructions() -> &'static str {

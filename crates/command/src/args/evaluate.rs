@@ -7,6 +7,7 @@ use super::{DataArgs, ProgressArgs, SettingArgs, decimal, whole};
 /// What `evaluate` was given: a model, or what `fit` would be given and a number of folds.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "s3cmtf evaluate <MODEL> <TENSOR> [--clip] [--plain] [--json]\n       \
+    s3cmtf evaluate <MODEL> --ablate [--json]\n       \
     s3cmtf evaluate <TENSOR> --folds <K> [OPTIONS]")]
 pub(crate) struct EvaluateArgs {
     /// The folder of a model that `fit --out` saved; with --folds there is none, and the file of the tensor's entries
@@ -14,12 +15,17 @@ pub(crate) struct EvaluateArgs {
     #[arg(value_name = "MODEL")]
     pub(crate) first: PathBuf,
     /// The file of known entries
-    #[arg(value_name = "TENSOR", required_unless_present = "folds", conflicts_with = "folds")]
+    #[arg(value_name = "TENSOR", required_unless_present_any = ["folds", "ablate"], conflicts_with_all = ["folds", "ablate"])]
     pub(crate) second: Option<PathBuf>,
     /// Cross validate: deal the entries into K folds, from 2 to the number of entries, and measure each with a model that
     /// is trained on all others
     #[arg(long, value_name = "K", value_parser = whole::<usize>, allow_negative_numbers = true)]
     pub(crate) folds: Option<usize>,
+    /// Say what each coupled matrix and each mode of times and circumstances is worth: hold out a tenth of the data that are
+    /// in the model's folder, and train on the rest with the model's settings, with everything and without each of them, with two
+    /// seeds
+    #[arg(long, conflicts_with_all = ["folds", "clip", "plain", "rank_by", "items", "k", "relevant", "caution"])]
+    pub(crate) ablate: bool,
     /// Keep predictions within the range of the training values
     #[arg(long)]
     pub(crate) clip: bool,
@@ -54,7 +60,7 @@ pub(crate) struct EvaluateArgs {
     pub(crate) settings: SettingArgs,
 
     /// Print one JSON object: entries, unknown, rmse, mae, mean_rmse, offsets_rmse, and ranking and segments if these are measured; with --folds one per
-    /// fold, and one at the end
+    /// fold, with --ablate one per part that is left out, and one at the end
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]

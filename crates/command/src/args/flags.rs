@@ -144,6 +144,35 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// What stands behind each use of a flag in a line that [`typed_line`] or [`fit_line`] made.
+pub(crate) fn typed_values(line: &str, flag: &str) -> Vec<String> {
+    let words = words(line);
+    let behind = words.iter().zip(words.iter().skip(1));
+    let values = behind.filter(|(word, _)| *word == flag).map(|(_, next)| next.clone());
+    let joined = words.iter().filter_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
+    values.chain(joined.map(str::to_owned)).collect()
+}
+
+/// The words that [`quoted`] made a line of.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let (mut within, mut escaped) = (false, false);
+    for c in line.chars() {
+        match c {
+            _ if escaped => {
+                word.push(c);
+                escaped = false;
+            }
+            '\'' => within = !within,
+            '\\' if !within => escaped = true,
+            ' ' if !within => words.push(std::mem::take(&mut word)),
+            _ => word.push(c),
+        }
+    }
+    words.push(word);
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -186,5 +215,10 @@ mod tests {
         assert_eq!(quoted("my data.tns"), "'my data.tns'");
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
+        let typed = ["s3cmtf", "my data.tns", "it's", "", "--couple", "film=f.csv:a,b,split=|"];
+        let line = typed.map(quoted).join(" ");
+        assert_eq!(words(&line), typed);
+        assert_eq!(typed_values(&line, "--couple"), ["film=f.csv:a,b,split=|"]);
+        assert_eq!(typed_values("s3cmtf fit --couple=u=f --rank 3", "--couple"), ["u=f"]);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use data::{DataArgs, FileArgs};
 pub(crate) use discovery::{ClustersArgs, ConceptsArgs, Count, RecommendArgs, SimilarArgs};
 pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use fit::FitArgs;
-pub(crate) use flags::{fit_line, quoted, typed_line};
+pub(crate) use flags::{fit_line, quoted, typed_line, typed_values};
 pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use later::LaterArgs;

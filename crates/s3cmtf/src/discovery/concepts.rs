@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::basis::{Basis, ModeBasis};
 use super::{Scored, largest};
-use crate::table::Binning;
+use crate::problem::Mode;
 use crate::{CoupledFactor, Model};
 
 /// All concepts of a model.
@@ -188,10 +188,7 @@ pub(super) fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize) ->
 
 /// The mode whose ids are times, if there is one.
 pub(super) fn time_mode(model: &Model) -> Option<usize> {
-    let is_time = |mode: &crate::Mode| {
-        mode.naming().is_some_and(|naming| matches!(naming.binning, Some(Binning::Time(_))))
-    };
-    model.modes().iter().position(is_time)
+    model.modes().iter().position(Mode::is_time)
 }
 
 /// How strong a concept is at each time: the root mean square of what it adds to predictions of all rows of other modes.

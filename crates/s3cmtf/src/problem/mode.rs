@@ -72,6 +72,11 @@ impl Mode {
         self.naming.as_deref()
     }
 
+    /// Whether its ids are points in time, put together by the month and the like.
+    pub fn is_time(&self) -> bool {
+        self.naming().is_some_and(|naming| matches!(naming.binning, Some(Binning::Time(_))))
+    }
+
     /// What people call the entity of an id: its name, or its number in the data, which counts from 1.
     ///
     /// # Panics

@@ -1,9 +1,12 @@
 //! The search for settings: which of them predict entries that training has not seen best, within a budget of time.
 
+mod ablation;
 mod clock;
+mod paired;
 mod search;
 mod trial;
 
+pub use ablation::{Ablated, Ablation, AblationEvent, Verdict, Worth};
 pub use trial::{End, Skip, Trial, Tuned, Why};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +17,8 @@ use crate::model::SimpleErrors;
 use crate::params::{Algorithm, Params};
 use crate::problem::{Entries, Problem};
 use crate::training::{Epoch, Stop, Training};
+use paired::squares;
 use search::Search;
-use trial::squares;
 
 /// The share of the budget that is not worth a search for something that fits into it.
 const LAST: f64 = 0.05;

@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use crate::Error;
-use crate::model::{Model, SimpleErrors};
+use super::paired::Paired;
+use crate::model::SimpleErrors;
 use crate::params::Params;
-use crate::problem::Entries;
 
 /// How many standard errors a difference must have to be more than noise. Of two dozen trials that are all as good as the
 /// first, one in thirty searches has one that looks this much better.
@@ -33,17 +32,8 @@ pub struct Trial {
 impl Trial {
     /// A trial from the squared error of each held-out entry, here and in the first trial.
     pub(super) fn new(params: Params, seconds: f64, squares: &[f64], first: &[f64]) -> Self {
-        let count = squares.len() as f64;
-        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
-        let (here, there) =
-            (mean(&mut squares.iter().copied()).sqrt(), mean(&mut first.iter().copied()).sqrt());
-        let changes = || squares.iter().zip(first).map(|(here, there)| here - there);
-        let change = mean(&mut changes());
-        let variance = changes().map(|one| (one - change).powi(2)).sum::<f64>() / (count - 1.0);
-        // Roots differ by what squares do, over their sum.
-        let scale = (here + there).max(f64::MIN_POSITIVE);
-        let noise = if squares == first { 0.0 } else { (variance / count).sqrt() / scale };
-        Trial { params, rmse: here, seconds, difference: change / scale, noise }
+        let Paired { rmse, difference, noise } = Paired::of(squares, first);
+        Trial { params, rmse, seconds, difference, noise }
     }
 
     /// Whether it is better than the first trial by more than noise.
@@ -52,13 +42,6 @@ impl Trial {
         // One held-out entry says nothing of noise, and what is not finite nothing at all.
         self.noise.is_finite() && self.difference < -(CLEAR * self.noise).max(WORTH * first)
     }
-}
-
-/// The squared error of each entry.
-pub(super) fn squares(model: &Model, entries: &Entries) -> Result<Vec<f64>, Error> {
-    let predictions = model.predict(entries, false)?;
-    let pairs = entries.values().iter().zip(predictions);
-    Ok(pairs.map(|(&value, prediction)| (f64::from(value) - f64::from(prediction)).powi(2)).collect())
 }
 
 /// Settings that have no trial.
