@@ -100,6 +100,11 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 }
 
 impl CoupleArg {
+    /// The same with another weight, or without one.
+    pub(crate) fn weighted(&self, weight: Option<f32>) -> CoupleArg {
+        CoupleArg { weight, ..self.clone() }
+    }
+
     /// What the library is asked for.
     pub(crate) fn couple(&self) -> Couple {
         let file = self.file.display();

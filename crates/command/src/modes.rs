@@ -1,9 +1,23 @@
-//! Which mode is meant by what was typed.
+//! Which mode is meant by what was typed, and what is typed for a mode.
 
-use s3cmtf::prepare;
+use s3cmtf::Mode;
+use s3cmtf::prepare::{self, ModeSpec};
+use s3cmtf::table::{Binning, Bins, Selector};
 
 /// The mode that goes by this name, or by this number from 1, among modes of these names; counted from 0. `what` is what
 /// was typed, for the error.
 pub(crate) fn find(wanted: &str, names: &[impl AsRef<str>], what: &str) -> anyhow::Result<usize> {
     Ok(prepare::find_mode(wanted, names, what)?)
+}
+
+/// What is typed for a mode, if it came from a column with a heading.
+pub(crate) fn spec(mode: &Mode) -> Option<ModeSpec> {
+    let naming = mode.naming()?;
+    let bins = naming.binning.as_ref().map(|binning| match binning {
+        Binning::Time(bin) => Bins::Time(*bin),
+        // Which of the two it was is not known any more.
+        Binning::Bounds(bounds) => Bins::Width(bounds.len() + 1),
+    });
+    let name = (mode.name() != naming.column).then(|| mode.name().to_owned());
+    Some(ModeSpec { name, column: Selector::of(&naming.column), bins })
 }

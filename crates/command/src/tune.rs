@@ -1,9 +1,13 @@
 //! `s3cmtf tune`: a search for settings, as a table that grows, and the command line of the best.
 
+mod changes;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
-use s3cmtf::{Algorithm, End, Event, Params, SimpleErrors, Skip, Trial, Tuned, Tuning, Why};
+use s3cmtf::{
+    Algorithm, Change, Duplicates, End, Event, Mode, Params, SimpleErrors, Skip, Trial, Tuned, Tuning, Why,
+};
 use serde::Serialize;
 
 use crate::args::{TuneArgs, fit_line};
@@ -12,6 +16,7 @@ use crate::failure::usage;
 use crate::print::{self, short};
 use crate::progress::Progress;
 use crate::{interrupt, problem, summary};
+use changes::{Typed, changed};
 
 /// The last line of JSON.
 #[derive(Serialize)]
@@ -28,6 +33,8 @@ struct Chosen<'a> {
     mean_rmse: Option<f64>,
     offsets_rmse: Option<f64>,
     params: &'a Params,
+    /// What is to be changed about the coupled matrices.
+    changes: &'a [Change],
     command: &'a str,
 }
 
@@ -53,16 +60,25 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         summary::announce(&problem, problem.entries().len(), &base, None);
     }
     let entries = problem.entries().len();
-    let mut table = Table::new(args, &base);
+    // Where matrices are in the file of a whole problem, no flag leaves one out.
+    let matrices = problem.coupled().len() == args.data.couple.len();
+    let obvious = Typed::of(&problem);
+    // What is counted or added up is another value in a longer time.
+    let bins = obvious.is_some()
+        && args.data.duplicates.is_none_or(|how| how == Duplicates::Mean)
+        && problem::kept(&args.tensor)?.is_none();
+    let changes = !args.data.couple.is_empty() || bins && problem.modes().iter().any(Mode::is_time);
+    let mut table = Table::new(args, &base, changes);
     let mut tuning =
         Tuning::new(problem, base.clone()).budget(budget).holdout(share).interrupt(interrupt::flag()?);
+    tuning = tuning.matrices(matrices).bins(bins);
     if args.settings.has_algorithm() {
         tuning = tuning.algorithms(vec![base.algorithm]);
     }
     let tuned = tuning.run(|event| table.observe(event));
     table.finish()?;
     let tuned = tuned?;
-    conclude(args, &tuned, entries)?;
+    conclude(args, &tuned, entries, obvious.unwrap_or_default())?;
     Ok(match tuned.end {
         End::Interrupted => ExitCode::from(interrupt::EXIT),
         End::Searched | End::Budget => ExitCode::SUCCESS,
@@ -70,9 +86,10 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Says what the search comes to.
-fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()> {
+fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize, obvious: Typed) -> anyhow::Result<()> {
     let Some(chosen) = tuned.recommended() else { return Ok(()) };
-    let command = fit_line(&args.tensor, &args.data, &chosen.params);
+    let command = fit_line(&args.tensor, &changed(&args.data, &chosen.changes, obvious), &chosen.params);
+    tuned.note().iter().for_each(print::note);
     if args.json {
         return print::json(&Chosen {
             end: tuned.end,
@@ -85,6 +102,7 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()
             mean_rmse: tuned.simple.map(|simple| simple.mean_rmse),
             offsets_rmse: tuned.simple.map(|simple| simple.offsets_rmse),
             params: &chosen.params,
+            changes: &chosen.changes,
             command: &command,
         });
     }
@@ -100,7 +118,7 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()
         let noise = short(chosen.noise);
         format!(
             "{}: better than the baseline by {share:.1} %, more than noise (sd {noise})",
-            name(&chosen.params)
+            name(&chosen.params, &chosen.changes)
         )
     } else if tuned.trials.len() == 1 {
         "the baseline, as nothing else was tried".to_owned()
@@ -119,10 +137,23 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize) -> anyhow::Result<()
     print::table(&rows)
 }
 
-/// Settings in a few words.
-fn name(params: &Params) -> String {
-    let ranks: Vec<String> = params.ranks.iter().map(ToString::to_string).collect();
-    format!("{}, rank {}", params.algorithm.name(), ranks.join(","))
+/// Changes to the data in a few words.
+fn words(changes: &[Change]) -> String {
+    changes.iter().map(Change::words).collect::<Vec<_>>().join(", ")
+}
+
+/// Settings, and changes to the data, in a few words.
+fn name(params: &Params, changes: &[Change]) -> String {
+    let settings = format!("{}, rank {}", params.algorithm.name(), ranks(params));
+    if changes.is_empty() { settings } else { format!("{settings}, {}", words(changes)) }
+}
+
+/// The ranks in a word.
+fn ranks(params: &Params) -> String {
+    if params.ranks.is_empty() {
+        return "auto".to_owned();
+    }
+    params.ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Who is told of the search, and why they could not be told of everything.
@@ -137,7 +168,7 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(args: &'a TuneArgs, base: &Params) -> Self {
+    fn new(args: &'a TuneArgs, base: &Params, changes: bool) -> Self {
         let ranks: usize = base.ranks.iter().map(|rank| rank.to_string().len() + 1).sum();
         let all = [
             ("", 1),
@@ -149,8 +180,13 @@ impl<'a> Table<'a> {
             ("RMSE", 9),
             ("difference", 0),
             ("seconds", 0),
+            ("change", 0),
         ];
-        let is_shown = |heading: &str| heading != "lambda-couple" || !args.data.couple.is_empty();
+        let is_shown = |heading: &str| match heading {
+            "lambda-couple" => !args.data.couple.is_empty(),
+            "change" => changes,
+            _ => true,
+        };
         let shown: Vec<(&str, usize)> = all.into_iter().filter(|(heading, _)| is_shown(heading)).collect();
         Table {
             args,
@@ -164,9 +200,9 @@ impl<'a> Table<'a> {
 
     fn observe(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(params) => {
+            Event::Start(params, changes) => {
                 let quiet = self.args.progress.quiet || self.args.json;
-                self.progress = Some(Progress::of_many(&name(params), params.epochs, quiet));
+                self.progress = Some(Progress::of_many(&name(params, changes), params.epochs, quiet));
             }
             Event::Epoch(epoch) => {
                 if let Some(progress) = &mut self.progress {
@@ -199,7 +235,7 @@ impl<'a> Table<'a> {
         let mut row = self.settings(if is_least { "*" } else { "" }, &trial.params);
         let rmse = short(trial.rmse);
         let difference = if is_first { "baseline".to_owned() } else { signed(trial.difference, &rmse) };
-        row.extend([rmse, difference, format!("{:.2}", trial.seconds)]);
+        row.extend([rmse, difference, format!("{:.2}", trial.seconds), words(&trial.changes)]);
         self.columns.print(&row)
     }
 
@@ -208,13 +244,18 @@ impl<'a> Table<'a> {
             return print::json(skip);
         }
         let mut row = self.settings("", &skip.params);
-        row.push(match &skip.why {
-            Why::Predicted { seconds, left } => {
-                format!("skipped: takes about {seconds:.1} s, {left:.1} s are left")
-            }
-            Why::Stopped { seconds } => format!("given up after {seconds:.1} s: the budget is spent"),
-            Why::Failed(reason) => format!("failed: {reason}"),
-        });
+        let changes =
+            if skip.changes.is_empty() { String::new() } else { format!("{}: ", words(&skip.changes)) };
+        row.push(
+            changes
+                + &match &skip.why {
+                    Why::Predicted { seconds, left } => {
+                        format!("skipped: takes about {seconds:.1} s, {left:.1} s are left")
+                    }
+                    Why::Stopped { seconds } => format!("given up after {seconds:.1} s: the budget is spent"),
+                    Why::Failed(reason) => format!("failed: {reason}"),
+                },
+        );
         self.columns.print(&row)
     }
 
@@ -223,11 +264,10 @@ impl<'a> Table<'a> {
             Algorithm::Bayes => "-".to_owned(),
             Algorithm::Sgd | Algorithm::Als => weight.to_string(),
         };
-        let ranks: Vec<String> = params.ranks.iter().map(ToString::to_string).collect();
         let mut row = vec![
             mark.to_owned(),
             params.algorithm.name().to_owned(),
-            ranks.join(","),
+            ranks(params),
             params.epochs.to_string(),
         ];
         row.push(weight(params.lambda_reg));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +23,7 @@ class Later:
     """The part of the estimator that goes on with a model."""
 
     modes_: list[str]
+    couple: Sequence[Coupled] | None
 
     if TYPE_CHECKING:
 
@@ -87,19 +89,42 @@ class Later:
     ) -> Self:
         """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
 
-        The settings are parameters of the model afterwards, and ``trials_`` says what was tried. ``simple_errors_`` has what simple
-        predictions come to on the same entries, ``mean_rmse`` and ``offsets_rmse``: a model should beat both.
+        Once settings are found, it is tried to leave coupled matrices out, and to have them count otherwise. The settings are
+        parameters of the model afterwards, ``couple_`` the matrices to fit with, and ``trials_`` says what was tried.
+        ``simple_errors_`` has what simple predictions come to on the same entries, ``mean_rmse`` and ``offsets_rmse``: a model
+        should beat both.
         """
         problem, table, _ = self._read(X, y, modes, value, couple)
-        found = json.loads(_s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, None))
+        matrices = list((couple if couple is not None else self.couple) or [])
+        searched = _s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, len(matrices), None)
+        found = json.loads(searched)
         trials = found["trials"]
-        self.trials_ = frame(_trial_columns(trials), table.library)
+        columns = _trial_columns(trials)
+        if any(found["words"]):
+            columns["change"] = np.array(found["words"], dtype=object)
+        self.trials_ = frame(columns, table.library)
         self.simple_errors_ = {name: found[name] for name in ("mean_rmse", "offsets_rmse")}
+        self.couple_ = _changed(matrices, found["changes"])
         chosen = found["chosen"]
         if chosen is not None:
             changed = {name: said for name, said in chosen.items() if said != trials[0]["params"][name]}
             self.set_params(**parameters(changed))
-        return self.fit(X, y, modes=modes, value=value, couple=couple) if refit else self
+        tell([found["note"]] if found["note"] else [])
+        return self.fit(X, y, modes=modes, value=value, couple=self.couple_) if refit else self
+
+
+def _changed(matrices: list[Coupled], changes: list[dict[str, Any]]) -> list[Coupled]:
+    """The matrices as a search would have them."""
+    to = {change["place"]: change["to"] for change in changes}
+    kept = []
+    for place, matrix in enumerate(matrices):
+        if to.get(place) == "left-out":
+            continue
+        if place in to:
+            matrix = copy.copy(matrix)
+            matrix.weight = None if to[place] == "no-weight" else to[place]["weight"]
+        kept.append(matrix)
+    return kept
 
 
 def _trial_columns(trials: list[dict[str, Any]]) -> dict[str, Any]:

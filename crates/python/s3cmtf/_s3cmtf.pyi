@@ -124,6 +124,7 @@ def tune(
     preset: str | None,
     budget: float | None,
     holdout: float | None,
+    matrices: int,
     observe: _Observe | None,
 ) -> str: ...
 def ablate(run: Run, holdout: float | None) -> str: ...

@@ -5,16 +5,18 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use s3cmtf::{Event, Tuning};
+use s3cmtf::{Change, Event, Trial, Tuning};
 use serde_json::json;
 
 use crate::convert::{self, said};
 use crate::problem::Problem;
 use crate::watch::watched;
 
-/// Searches, starting from the given settings. `observe` is called with each trial as JSON, and ends the search if it answers
+/// Searches, starting from the given settings; also among changes to the matrices, if so many as there are were given by
+/// whoever calls. `observe` is called with each trial as JSON, and ends the search if it answers
 /// true. What comes back is JSON too.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn tune(
     py: Python<'_>,
     problem: &Problem,
@@ -22,6 +24,7 @@ pub(crate) fn tune(
     preset: Option<&str>,
     budget: Option<f64>,
     holdout: Option<f64>,
+    matrices: usize,
     observe: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let params = said(settings, preset, None)?;
@@ -31,7 +34,9 @@ pub(crate) fn tune(
     let budget =
         budget.map_err(|error| PyValueError::new_err(format!("budget should be seconds: {error}")))?;
     let tuned = watched(py, observe, |stop, tell| {
-        let tuning = Tuning::new(problem.0.clone(), params).interrupt(stop);
+        // Those of a file that has a whole problem cannot be given otherwise.
+        let matrices = problem.0.coupled().len() == matrices;
+        let tuning = Tuning::new(problem.0.clone(), params).matrices(matrices).interrupt(stop);
         let tuning = budget.into_iter().fold(tuning, Tuning::budget);
         let tuning = holdout.into_iter().fold(tuning, Tuning::holdout);
         let tuning = algorithms.into_iter().fold(tuning, Tuning::algorithms);
@@ -41,7 +46,8 @@ pub(crate) fn tune(
             }
         })
     })?;
-    let chosen = tuned.recommended().map(|trial| &trial.params);
+    let chosen = tuned.recommended();
+    let words = |trial: &Trial| trial.changes.iter().map(Change::words).collect::<Vec<_>>().join(", ");
     convert::json(&json!({
         "trials": tuned.trials,
         "skips": tuned.skips,
@@ -50,6 +56,9 @@ pub(crate) fn tune(
         "offsets_rmse": tuned.simple.map(|simple| simple.offsets_rmse),
         "seconds": tuned.seconds,
         "end": tuned.end,
-        "chosen": chosen,
+        "words": tuned.trials.iter().map(words).collect::<Vec<_>>(),
+        "chosen": chosen.map(|trial| &trial.params),
+        "changes": chosen.map(|trial| trial.changes.as_slice()).unwrap_or_default(),
+        "note": tuned.note(),
     }))
 }

@@ -59,6 +59,18 @@ def test_a_search_leaves_settings_and_says_what_it_tried(world):
         model.tune(world.train, budget=-1.0, **world.words)
 
 
+def test_a_search_leaves_out_what_does_harm(world):
+    random = np.random.default_rng(3)
+    films = [f"Film {place}" for place in range(60)]
+    noise = pd.DataFrame({"film": np.repeat(films, 8), "what": np.tile(range(8), 60), "much": random.normal(0, 3, 480)})
+    harm = s3cmtf.Coupled("film", noise, columns=["film", "what", "much"], weight=100.0)
+    few = world.train.iloc[:1500]
+    model = s3cmtf.S3CMTF(rank=4, epochs=30, algorithm="bayes")
+    model.tune(few, couple=[harm], budget=60.0, refit=False, **world.words)
+    assert "without film/what" in model.trials_["change"].tolist()
+    assert all(matrix.weight is None for matrix in model.couple_) and harm.weight == 100.0
+
+
 def test_pickles_and_copies_predict_the_same(world, fitted):
     for again in (pickle.loads(pickle.dumps(fitted)), copy.copy(fitted), copy.deepcopy(fitted)):
         assert np.array_equal(again.predict(world.test), fitted.predict(world.test))

@@ -34,7 +34,8 @@ pub use training::{
     Scratch, Stop, Summary, Training, gradient, objective,
 };
 pub use tune::{
-    Ablated, Ablation, AblationEvent, End, Event, Skip, Trial, Tuned, Tuning, Verdict, Why, Worth,
+    Ablated, Ablation, AblationEvent, Becomes, Change, End, Event, Skip, Trial, Tuned, Tuning, Verdict, Why,
+    Worth,
 };
 
 /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.

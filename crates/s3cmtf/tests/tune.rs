@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::planted::planted;
-use s3cmtf::{Algorithm, End, Event, Params, Problem, Training, Tuned, Tuning};
+use s3cmtf::{
+    Algorithm, Becomes, Coupled, End, Entries, Event, Kind, Params, Problem, Training, Tuned, Tuning,
+};
 
 /// More than any of these searches needs.
 const PLENTY: Duration = Duration::from_secs(3600);
@@ -48,12 +50,32 @@ fn the_algorithm_and_the_weights_of_sgd_are_searched_too() {
 }
 
 #[test]
+fn a_matrix_that_does_harm_is_changed() {
+    let planted = planted(&[60, 50], &[3, 3], true, 2.0, 0.1, 2_000, 3).train;
+    let mut numbers = common::Numbers(8);
+    // Rows that have nothing in common are pulled together.
+    let mut ends = || (0..200).map(|_| numbers.below(60) as u32).collect::<Vec<u32>>();
+    let edges = Entries::new(vec![ends(), ends()], vec![1.0; 200]).unwrap();
+    let graph = Coupled::new(0, Kind::Graph, edges).unwrap().named("harm").weighted(1000.0);
+    let problem = Problem::builder(planted).couple(graph).build().unwrap();
+    let tuning = || Tuning::new(problem.clone(), base(5)).algorithms(vec![Algorithm::Bayes]);
+    let tuned = search(tuning().matrices(true));
+    let chosen = tuned.recommended().unwrap();
+    let changes: Vec<(&str, Becomes)> =
+        chosen.changes.iter().map(|change| (change.name.as_str(), change.to)).collect();
+    assert!(matches!(changes[..], [("harm", Becomes::LeftOut | Becomes::NoWeight)]), "{changes:?}");
+    assert!(chosen.is_better() && tuned.note().is_none());
+    // Unless that is asked for, data stay what they are.
+    assert!(search(tuning()).trials.iter().all(|trial| trial.changes.is_empty()));
+}
+
+#[test]
 fn a_budget_too_small_for_more_is_spent_on_the_start() {
     let mut told = Vec::new();
     let tuned = Tuning::new(matrix(), base(4))
         .budget(Duration::ZERO)
         .run(|event| match event {
-            Event::Start(_) => told.push("start"),
+            Event::Start(..) => told.push("start"),
             Event::Trial(_) => told.push("trial"),
             Event::Skip(_) => told.push("skip"),
             Event::Epoch(_) => {}

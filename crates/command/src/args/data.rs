@@ -10,7 +10,7 @@ use super::whole;
 use crate::couple::CoupleArg;
 
 /// What every verb that trains takes beside the tensor.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DataArgs {
     /// The columns that are the modes, by heading or by number from 1. COLUMN:month (year, week, day, hour, hour-of-day,
     /// day-of-week) puts times together, COLUMN:bins=20 and COLUMN:quantiles=20 numbers; NAME=COLUMN gives a mode another

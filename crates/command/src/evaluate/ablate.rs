@@ -5,15 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use s3cmtf::prepare::ModeSpec;
-use s3cmtf::table::{Binning, Bins, Selector};
-use s3cmtf::{Ablated, Ablation, AblationEvent, LeftOut, Mode, Problem, Verdict, Worth, files};
+use s3cmtf::{Ablated, Ablation, AblationEvent, LeftOut, Problem, Verdict, Worth, files};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, quoted, typed_values};
 use crate::columns::Columns;
 use crate::print::{self, short};
 use crate::progress::{Progress, waiting};
-use crate::{interrupt, saved, summary};
+use crate::{interrupt, modes, saved, summary};
 
 /// A line of JSON: what was left out, and what that comes to.
 #[derive(Serialize)]
@@ -111,26 +110,17 @@ fn how(part: &LeftOut, problem: &Problem, couples: &[String]) -> String {
         LeftOut::Matrix { .. } => "fit without its --couple".to_owned(),
         LeftOut::Mode { place, .. } => {
             let others = problem.modes().iter().enumerate().filter(|(other, _)| other != place);
-            let specs: Option<Vec<String>> = others.map(|(_, mode)| spec(mode)).collect();
+            let specs: Option<Vec<ModeSpec>> = others.map(|(_, mode)| modes::spec(mode)).collect();
             match specs {
-                Some(specs) => format!("fit with --modes {}", specs.join(",")),
+                Some(specs) => {
+                    let words: Vec<String> = specs.iter().map(ToString::to_string).collect();
+                    format!("fit with --modes {}", words.join(","))
+                }
                 // A file of indices has a mode for each of its columns.
                 None => "fit without its column of indices".to_owned(),
             }
         }
     }
-}
-
-/// What is typed for a mode, if it came from a column with a heading.
-fn spec(mode: &Mode) -> Option<String> {
-    let naming = mode.naming()?;
-    let bins = naming.binning.as_ref().map(|binning| match binning {
-        Binning::Time(bin) => Bins::Time(*bin),
-        // Which of the two it was is not known any more.
-        Binning::Bounds(bounds) => Bins::Width(bounds.len() + 1),
-    });
-    let name = (mode.name() != naming.column).then(|| mode.name().to_owned());
-    Some(ModeSpec { name, column: Selector::of(&naming.column), bins }.to_string())
 }
 
 /// Who is told of each training, and why they could not be told of everything.

@@ -92,6 +92,60 @@ fn a_budget_for_the_baseline_alone_recommends_it() {
     shown.says(&["user 12 x item 8 x month 4, 150 entries"]);
 }
 
+/// A folder with `stars.csv`, where tastes change with the year and nothing with the day, and `friends.csv`, who have nothing in
+/// common.
+fn with_years() -> Folder {
+    let folder = Folder::new();
+    let mut state = 3u64;
+    let mut below = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    let mut lines = "user,item,date,stars\n".to_owned();
+    for _ in 0..1500 {
+        let [user, item, year, month, day] = [40, 30, 4, 12, 28].map(&mut below);
+        let taste = ((user * 7 + year * 13) as f64 * 0.7).sin() * ((item * 5) as f64).sin();
+        let stars = 3.0 + 1.5 * taste + below(100) as f64 / 400.0;
+        writeln!(lines, "u{user},i{item},{}-{:02}-{:02},{stars:.2}", 2014 + year, month + 1, day + 1)
+            .unwrap();
+    }
+    folder.write("stars.csv", lines);
+    let mut lines = "user,friend\n".to_owned();
+    (0..300).for_each(|_| writeln!(lines, "u{},u{}", below(40), below(40)).unwrap());
+    folder.write("friends.csv", lines);
+    folder
+}
+
+const YEARS: &str = "tune stars.csv --value stars --algorithm bayes --rank 6 --epochs 30 --threads 1 --budget 3600 \
+                     --quiet";
+
+#[test]
+fn a_matrix_that_does_harm_is_changed_in_the_line() {
+    let folder = with_years();
+    let search = format!("{YEARS} --modes user,item,date:year --couple user=friends.csv,graph,weight=1000");
+    let shown = folder.run(&search).succeeds();
+    let shown = shown.prints(&["change\n", "without user/friends\n", "user/friends without a weight\n"]);
+    let line = shown.stdout.lines().last().unwrap().strip_prefix("next").unwrap().trim();
+    assert!(!line.contains("weight=1000"), "{}", shown.stdout);
+    let lines = folder.run(&format!("{search} --json")).succeeds().json();
+    let end = lines.last().unwrap();
+    assert_eq!((&end["better"], &end["changes"][0]["name"]), (&true.into(), &"user/friends".into()));
+    assert_eq!(end["command"], line);
+}
+
+#[test]
+fn days_that_are_too_short_become_years_in_the_line() {
+    let folder = with_years();
+    let search = format!("{YEARS} --modes user,item,when=date:day");
+    let shown =
+        folder.run(&search).succeeds().prints(&["when by week\n", "when by month\n", "when by year\n"]);
+    let line = "next          s3cmtf fit stars.csv --modes user,item,when=date:year --value stars ";
+    assert!(shown.stdout.lines().last().unwrap().starts_with(line), "{}", shown.stdout);
+    // A sum over a year is not one over a day.
+    let shown = folder.run(&format!("{search} --duplicates sum")).succeeds();
+    assert!(!shown.stdout.contains("by year"), "{}", shown.stdout);
+}
+
 #[test]
 fn noise_is_no_reason_to_leave_the_baseline() {
     let folder = Folder::new();

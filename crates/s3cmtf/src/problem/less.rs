@@ -71,6 +71,12 @@ impl Problem {
         }
     }
 
+    /// The problem with another weight, or none, for the matrix at a place.
+    pub(crate) fn with_weight(mut self, place: usize, weight: Option<f32>) -> Problem {
+        self.coupled.get_mut(place).into_iter().for_each(|matrix| matrix.weight = weight);
+        self
+    }
+
     fn without_matrix(&self, place: usize) -> Result<Problem, Error> {
         let mut less = self.clone();
         let at = less.coupled.remove(place).mode;

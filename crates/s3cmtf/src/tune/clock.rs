@@ -81,7 +81,7 @@ mod tests {
 
     fn trial(algorithm: Algorithm, rank: usize, epochs: usize, seconds: f64) -> Trial {
         let params = Params { algorithm, ranks: vec![rank], epochs, ..Params::default() };
-        Trial { params, rmse: 1.0, seconds, difference: 0.0, noise: 0.0 }
+        Trial { params, changes: Vec::new(), rmse: 1.0, seconds, difference: 0.0, noise: 0.0 }
     }
 
     #[track_caller]

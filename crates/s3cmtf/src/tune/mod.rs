@@ -1,27 +1,30 @@
 //! The search for settings: which of them predict entries that training has not seen best, within a budget of time.
 
 mod ablation;
+mod change;
 mod clock;
+mod going;
 mod paired;
 mod search;
 mod trial;
 
 pub use ablation::{Ablated, Ablation, AblationEvent, Verdict, Worth};
+pub use change::{Becomes, Change};
 pub use trial::{End, Skip, Trial, Tuned, Why};
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::Error;
-use crate::model::SimpleErrors;
 use crate::params::{Algorithm, Params};
-use crate::problem::{Entries, Problem};
-use crate::training::{Epoch, Stop, Training};
-use paired::squares;
+use crate::problem::Problem;
+use crate::training::Epoch;
+use change::Allowed;
+use going::Going;
 use search::Search;
 
-/// The share of the budget that is not worth a search for something that fits into it.
-const LAST: f64 = 0.05;
+/// The share of the budget that settings may take where changes to the data are tried after them.
+const SETTINGS: f64 = 0.6;
 
 /// A search to be: a problem, the settings to start from, and what it may spend.
 pub struct Tuning<'a> {
@@ -30,14 +33,15 @@ pub struct Tuning<'a> {
     budget: Duration,
     holdout: f64,
     algorithms: Vec<Algorithm>,
+    allowed: Allowed,
     interrupt: Option<&'a AtomicBool>,
 }
 
 /// What a search tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A trial of these settings starts.
-    Start(&'a Params),
+    /// A trial of these settings, and with these changes to the data, starts.
+    Start(&'a Params, &'a [Change]),
     /// It has done an epoch.
     Epoch(&'a Epoch),
     /// It came to its end.
@@ -56,6 +60,7 @@ impl<'a> Tuning<'a> {
             budget: Duration::from_secs(60),
             holdout: 0.1,
             algorithms: vec![Algorithm::Bayes, Algorithm::Sgd],
+            allowed: Allowed { matrices: false, bins: false },
             interrupt: None,
         }
     }
@@ -68,7 +73,7 @@ impl<'a> Tuning<'a> {
     }
 
     /// The share of the entries that is held out, and that trials are compared on. It is the same for all, and that of
-    /// [`Training::holdout`] with the same seed. The RMSE of the best trial is a little too good, since it was chosen by it;
+    /// [`Training::holdout`](crate::Training::holdout) with the same seed. The RMSE of the best trial is a little too good, since it was chosen by it;
     /// entries that the search has not seen tell what it is worth.
     #[must_use]
     pub fn holdout(mut self, fraction: f64) -> Self {
@@ -83,6 +88,21 @@ impl<'a> Tuning<'a> {
         self
     }
 
+    /// Whether it is also tried to leave coupled matrices out, and to have them count otherwise: one at a time, once the
+    /// settings are found, for as long as that is better by more than noise. Unless it is asked for, it is not.
+    #[must_use]
+    pub fn matrices(mut self, matrices: bool) -> Self {
+        self.allowed.matrices = matrices;
+        self
+    }
+
+    /// Whether it is also tried to put times together by more, such as months to years, as [`Tuning::matrices`] are tried.
+    #[must_use]
+    pub fn bins(mut self, bins: bool) -> Self {
+        self.allowed.bins = bins;
+        self
+    }
+
     /// Ends the search soon after `flag` becomes true, and keeps the trials so far.
     #[must_use]
     pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
@@ -94,90 +114,29 @@ impl<'a> Tuning<'a> {
     ///
     /// # Errors
     /// If a setting to start from or the share is out of range, or there is only one entry.
-    pub fn run(self, mut observe: impl FnMut(Event<'_>) + Send) -> Result<Tuned, Error> {
-        let Tuning { problem, base, budget, holdout, algorithms, interrupt } = self;
+    pub fn run(self, observe: impl FnMut(Event<'_>) + Send) -> Result<Tuned, Error> {
+        let Tuning { problem, base, budget, holdout, algorithms, allowed, interrupt } = self;
         base.check(&problem)?;
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
         let clock = Instant::now();
         let (rest, held) = problem.hold_out(holdout, base.seed)?;
         let held = rest.with_ids(held);
-        let search = Search::new(&rest, &base, &algorithms);
         let mut tuned = Tuned::new(held.len());
-        let mut first_squares = Vec::new();
-        tuned.end = loop {
-            if interrupt.load(Ordering::Relaxed) {
-                break End::Interrupted;
-            }
-            let left = budget.saturating_sub(clock.elapsed());
-            // What the trials since say may be less than what was feared.
-            let trials = &tuned.trials;
-            tuned.skips.retain(|skip| {
-                !matches!(skip.why, Why::Predicted { .. })
-                    || clock::predicted(trials, &skip.params, rest.order()) > left.as_secs_f64()
-            });
-            let Some(params) = search.next(&tuned.trials, &tuned.skips) else { break tuned.searched() };
-            let is_first = tuned.trials.is_empty();
-            if !is_first {
-                let cheapest = tuned.trials.iter().map(|trial| trial.seconds).fold(f64::INFINITY, f64::min);
-                if left <= budget.mul_f64(LAST) || left.as_secs_f64() < cheapest {
-                    break End::Budget;
-                }
-                let seconds = clock::predicted(&tuned.trials, &params, rest.order());
-                if seconds > left.as_secs_f64() {
-                    let why = Why::Predicted { seconds, left: left.as_secs_f64() };
-                    tuned.skips.push(Skip { params, why });
-                    tuned.skips.last().into_iter().for_each(|skip| observe(Event::Skip(skip)));
-                    continue;
-                }
-            }
-            observe(Event::Start(&params));
-            let started = Instant::now();
-            let limit = (!is_first).then_some(left);
-            let tell = |epoch: &Epoch| observe(Event::Epoch(epoch));
-            let squares =
-                clock::stopped_by(interrupt, limit, |stop| trial(&rest, &held, &params, stop, tell))?;
-            let seconds = started.elapsed().as_secs_f64();
-            match squares {
-                Ok(Some((squares, simple))) => {
-                    if is_first {
-                        tuned.simple = simple;
-                        first_squares.clone_from(&squares);
-                    }
-                    tuned.trials.push(Trial::new(params, seconds, &squares, &first_squares));
-                    tuned.trials.last().into_iter().for_each(|trial| observe(Event::Trial(trial)));
-                }
-                Ok(None) if interrupt.load(Ordering::Relaxed) => break End::Interrupted,
-                Err(error) if is_first => return Err(error),
-                given_up => {
-                    let why = match given_up {
-                        Err(error) => Why::Failed(error.to_string()),
-                        Ok(_) => Why::Stopped { seconds },
-                    };
-                    tuned.skips.push(Skip { params, why });
-                    tuned.skips.last().into_iter().for_each(|skip| observe(Event::Skip(skip)));
-                }
-            }
-        };
+        tuned.modes = rest.modes().to_vec();
+        let (first, best) = (Vec::new(), Vec::new());
+        let mut going =
+            Going { rest: &rest, held: &held, budget, clock, interrupt, observe, tuned, first, best };
+        let more = !change::candidates(&rest, &base, allowed, &[]).is_empty();
+        // Something is left for the data, which are tried last.
+        let share = if more { SETTINGS } else { 1.0 };
+        going.tuned.end = going.settings(&Search::new(&rest, &base, &algorithms), share)?;
+        if more && going.tuned.end != End::Interrupted {
+            let end = going.data(allowed)?;
+            going.tuned.end = if end == End::Searched { going.tuned.end } else { end };
+        }
+        let mut tuned = going.tuned;
         tuned.seconds = clock.elapsed().as_secs_f64();
         Ok(tuned)
     }
-}
-
-/// The squared error of each held-out entry, and what simple predictions come to on them.
-type Squares = (Vec<f64>, Option<SimpleErrors>);
-
-/// Trains with the given settings; nothing if it was stopped.
-fn trial(
-    rest: &Problem,
-    held: &Entries,
-    params: &Params,
-    stop: &AtomicBool,
-    tell: impl FnMut(&Epoch) + Send,
-) -> Result<Option<Squares>, Error> {
-    let run = Training::new(rest.clone(), params.clone()).interrupt(stop).run(tell)?;
-    if run.record.summary.stop == Stop::Interrupted {
-        return Ok(None);
-    }
-    Ok(Some((squares(&run.model, held)?, run.model.simple_errors(held)?)))
 }

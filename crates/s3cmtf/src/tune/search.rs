@@ -222,7 +222,14 @@ mod tests {
         while let Some(params) = search.next(&trials, &[]) {
             assert!(trials.len() < 100, "the search goes on for ever");
             let rmse = rmse(&params);
-            trials.push(Trial { params, rmse, seconds: 1.0, difference: 0.0, noise: 0.0 });
+            trials.push(Trial {
+                params,
+                changes: Vec::new(),
+                rmse,
+                seconds: 1.0,
+                difference: 0.0,
+                noise: 0.0,
+            });
         }
         trials.into_iter().map(|trial| trial.params).collect()
     }
@@ -284,11 +291,18 @@ mod tests {
         let problem = matrix();
         let base = Params::default();
         let search = Search::new(&problem, &base, &[Algorithm::Bayes]);
-        let trials = [Trial { params: base.clone(), rmse: 1.0, seconds: 1.0, difference: 0.0, noise: 0.0 }];
+        let trials = [Trial {
+            params: base.clone(),
+            changes: Vec::new(),
+            rmse: 1.0,
+            seconds: 1.0,
+            difference: 0.0,
+            noise: 0.0,
+        }];
         let mut skips = Vec::new();
         while let Some(params) = search.next(&trials, &skips) {
             assert!(skips.len() < 20, "the search goes on for ever");
-            skips.push(Skip { params, why: Why::Stopped { seconds: 1.0 } });
+            skips.push(Skip { params, changes: Vec::new(), why: Why::Stopped { seconds: 1.0 } });
         }
         assert!(skips.len() >= RANKS.len());
     }

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
+use super::change::Change;
 use super::paired::Paired;
-use crate::model::SimpleErrors;
+use crate::model::{SimpleErrors, no_better};
 use crate::params::Params;
+use crate::problem::Mode;
 
 /// How many standard errors a difference must have to be more than noise. Of two dozen trials that are all as good as the
 /// first, one in thirty searches has one that looks this much better.
@@ -19,6 +21,8 @@ const WORTH: f64 = 0.005;
 pub struct Trial {
     /// The settings.
     pub params: Params,
+    /// What was changed about the data.
+    pub changes: Vec<Change>,
     /// The RMSE on the held-out entries.
     pub rmse: f64,
     /// Seconds from the start to the end.
@@ -31,17 +35,30 @@ pub struct Trial {
 
 impl Trial {
     /// A trial from the squared error of each held-out entry, here and in the first trial.
-    pub(super) fn new(params: Params, seconds: f64, squares: &[f64], first: &[f64]) -> Self {
+    pub(super) fn new(asked: Asked, seconds: f64, squares: &[f64], first: &[f64]) -> Self {
         let Paired { rmse, difference, noise } = Paired::of(squares, first);
-        Trial { params, rmse, seconds, difference, noise }
+        let Asked { params, changes } = asked;
+        Trial { params, changes, rmse, seconds, difference, noise }
     }
 
     /// Whether it is better than the first trial by more than noise.
     pub fn is_better(&self) -> bool {
-        let first = self.rmse - self.difference;
-        // One held-out entry says nothing of noise, and what is not finite nothing at all.
-        self.noise.is_finite() && self.difference < -(CLEAR * self.noise).max(WORTH * first)
+        let Trial { rmse, difference, noise, .. } = *self;
+        is_better(Paired { rmse, difference, noise })
     }
+}
+
+/// Whether a training is better than what it is compared with by more than noise.
+pub(super) fn is_better(Paired { rmse, difference, noise }: Paired) -> bool {
+    // One held-out entry says nothing of noise, and what is not finite nothing at all.
+    noise.is_finite() && difference < -(CLEAR * noise).max(WORTH * (rmse - difference))
+}
+
+/// What is to be tried.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) params: Params,
+    pub(super) changes: Vec<Change>,
 }
 
 /// Settings that have no trial.
@@ -49,6 +66,8 @@ impl Trial {
 pub struct Skip {
     /// The settings.
     pub params: Params,
+    /// What would have been changed about the data.
+    pub changes: Vec<Change>,
     /// The reason.
     pub why: Why,
 }
@@ -100,6 +119,9 @@ pub struct Tuned {
     pub seconds: f64,
     /// Why it came to its end.
     pub end: End,
+    /// Which trial changes to the data have led to, if any was better.
+    pub(super) settled: Option<usize>,
+    pub(super) modes: Vec<Mode>,
 }
 
 impl Tuned {
@@ -111,6 +133,8 @@ impl Tuned {
             simple: None,
             seconds: 0.0,
             end: End::Searched,
+            settled: None,
+            modes: Vec::new(),
         }
     }
 
@@ -125,10 +149,20 @@ impl Tuned {
         self.trials.iter().min_by(|a, b| a.rmse.total_cmp(&b.rmse))
     }
 
-    /// The best of the trials that are better than the first by more than noise; the first if none is.
+    /// The best of the trials that are better than the first by more than noise; the first if none is. One with changes to the
+    /// data must also be better by more than noise than the one without them.
     pub fn recommended(&self) -> Option<&Trial> {
-        let better = self.trials.iter().filter(|trial| trial.is_better());
+        if let Some(settled) = self.settled.and_then(|place| self.trials.get(place)) {
+            return Some(settled);
+        }
+        let better = self.trials.iter().filter(|trial| trial.changes.is_empty() && trial.is_better());
         better.min_by(|a, b| a.rmse.total_cmp(&b.rmse)).or(self.trials.first())
+    }
+
+    /// Says so where what is recommended is no better than offsets.
+    pub fn note(&self) -> Option<String> {
+        let simple = self.simple?;
+        no_better(self.recommended()?.rmse, simple.offsets_rmse, &self.modes)
     }
 }
 
@@ -137,7 +171,8 @@ mod tests {
     use super::*;
 
     fn trial(squares: &[f64], first: &[f64]) -> Trial {
-        Trial::new(Params::default(), 1.0, squares, first)
+        let asked = Asked { params: Params::default(), changes: Vec::new() };
+        Trial::new(asked, 1.0, squares, first)
     }
 
     #[test]

@@ -77,6 +77,27 @@ impl Bin {
         }
     }
 
+    /// The bins that are made up of whole ones of this: a month lies in one year, but a week may lie in two.
+    pub fn coarser(self) -> &'static [Bin] {
+        match self {
+            Bin::Hour => &[Bin::Day, Bin::Month, Bin::Year],
+            Bin::Day => &[Bin::Week, Bin::Month, Bin::Year],
+            Bin::Month => &[Bin::Year],
+            Bin::Year | Bin::Week | Bin::HourOfDay | Bin::DayOfWeek => &[],
+        }
+    }
+
+    /// The number of the coarser bin that the bin of a number lies in, see [`Bin::coarser`].
+    pub fn number_in(self, number: i64, coarser: Bin) -> Option<i64> {
+        if !self.coarser().contains(&coarser) {
+            return None;
+        }
+        match self {
+            Bin::Month => Some(number.div_euclid(12)),
+            _ => Some(coarser.number(number.checked_mul(self.unit())?)),
+        }
+    }
+
     /// What people call the bin of a number. Numbers that no point in time has are called like one that has.
     pub fn label(self, number: i64) -> String {
         let day = |days: i64| {
