@@ -41,8 +41,7 @@ fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
             of_mode.iter().partition(|concept| concept.strength >= WEAK);
         shown.into_iter().try_for_each(|concept| show_one(out, concept))?;
         if let [first, ..] = weak[..] {
-            let rest =
-                format!("and {} from {} on that matter little; --json has them", weak.len(), first.name);
+            let rest = format!("and {} weak ones from {} on, in --json", weak.len(), first.name);
             writeln!(out, "  {}", Cell::new(show::DIM, rest))?;
         }
     }

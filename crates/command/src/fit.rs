@@ -50,7 +50,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         print::note(note);
     }
     let core: usize = params.ranks_for(problem.order()).iter().product();
-    if params.algorithm == Algorithm::Bayes && core > data.count() {
+    if params.algorithm == Algorithm::Bayes && !params.is_auto() && core > data.count() {
         print::note(format_args!(
             "the core has {core} numbers, more than there are entries ({}): a lower rank predicts better",
             data.count()

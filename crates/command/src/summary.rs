@@ -22,10 +22,18 @@ pub(crate) fn described(problem: &Problem, entries: usize, test: Option<usize>) 
 /// The data and the settings in a line.
 pub(crate) fn announce(problem: &Problem, entries: usize, params: &Params, test: Option<usize>) {
     let line = described(problem, entries, test);
-    let ranks: Vec<String> = params.ranks_for(problem.order()).iter().map(ToString::to_string).collect();
+    let ranks = match params.is_auto() {
+        true => "rank auto".to_owned(),
+        false => format!("ranks {}", ranks(&params.ranks_for(problem.order()))),
+    };
     let threads = params.n_threads();
     let plural = if threads == 1 { "" } else { "s" };
-    print::status(format_args!("{line}; ranks {}, {threads} thread{plural}", ranks.join(" x ")));
+    print::status(format_args!("{line}; {ranks}, {threads} thread{plural}"));
+}
+
+/// Ranks in a few words.
+fn ranks(ranks: &[usize]) -> String {
+    ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ")
 }
 
 /// The end of a run, for a person; `model` says where the model is.
@@ -33,6 +41,7 @@ pub(crate) fn print(summary: &Summary, model: String) -> anyhow::Result<()> {
     let mut rows = vec![
         ("stopped", summary.stop.reason().to_owned()),
         ("epochs", format!("{} (best: {})", summary.epochs, summary.best_epoch)),
+        ("ranks", ranks(&summary.ranks)),
         ("train RMSE", short(summary.train_rmse)),
     ];
     if let Some(rmse) = summary.test_rmse {

@@ -144,16 +144,8 @@ fn words(changes: &[Change]) -> String {
 
 /// Settings, and changes to the data, in a few words.
 fn name(params: &Params, changes: &[Change]) -> String {
-    let settings = format!("{}, rank {}", params.algorithm.name(), ranks(params));
+    let settings = format!("{}, rank {}", params.algorithm.name(), params.ranks_word());
     if changes.is_empty() { settings } else { format!("{settings}, {}", words(changes)) }
-}
-
-/// The ranks in a word.
-fn ranks(params: &Params) -> String {
-    if params.ranks.is_empty() {
-        return "auto".to_owned();
-    }
-    params.ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Who is told of the search, and why they could not be told of everything.
@@ -169,7 +161,7 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn new(args: &'a TuneArgs, base: &Params, changes: bool) -> Self {
-        let ranks: usize = base.ranks.iter().map(|rank| rank.to_string().len() + 1).sum();
+        let ranks = base.ranks_word().len() + 1;
         let all = [
             ("", 1),
             ("algorithm", 0),
@@ -267,7 +259,7 @@ impl<'a> Table<'a> {
         let mut row = vec![
             mark.to_owned(),
             params.algorithm.name().to_owned(),
-            ranks(params),
+            params.ranks_word(),
             params.epochs.to_string(),
         ];
         row.push(weight(params.lambda_reg));

@@ -7,7 +7,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
 
     Parameters
     ----------
-    rank, ranks : one rank for all modes, or one for each.
+    rank, ranks : one rank for all modes, or one for each; ``"auto"``, which is the default of bayes, finds one for each.
     modes : the columns that are the modes, such as ``["user", "movie", "timestamp:month"]``; ``fit`` may say others.
         None takes what is obvious, and all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
         ``hour``, ``hour-of-day``, ``day-of-week``) puts times together, ``:bins=20`` and ``:quantiles=20`` numbers, and
@@ -75,7 +75,7 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
 
     def __init__(
         self,
-        rank: int | None = None,
+        rank: int | Literal["auto"] | None = None,
         *,
         ranks: Sequence[int] | None = None,
         modes: Sequence[str] | None = None,
@@ -226,10 +226,11 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
             raise ValueError("rank is one rank for all modes, ranks has one for each: not both")
         settings = {name: getattr(self, PARAMETER.get(name, name)) for name in _s3cmtf.settings()}
         if self.rank is not None:
-            settings["ranks"] = [self.rank]
-        lists = ("ranks", "without")
+            settings["ranks"] = self.rank if isinstance(self.rank, str) else [self.rank]
+        is_auto = isinstance(settings["ranks"], str) and settings["ranks"] == "auto"
+        lists = ("without",) if is_auto else ("ranks", "without")
         for name in lists:
-            if settings[name] is not None and (np.ndim(settings[name]) == 0):
+            if settings[name] is not None and np.ndim(settings[name]) == 0:
                 hint = ": one rank for all modes is rank" if name == "ranks" else ""
                 raise TypeError(f"{name} should be a list, but is {settings[name]!r}{hint}")
         return {name: list(said) if name in lists and said is not None else said for name, said in settings.items()}

@@ -63,6 +63,8 @@ def parameters(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings of the library by the names that they have here."""
     said = {PARAMETER.get(name, name): value for name, value in settings.items() if name != "ranks"}
     ranks = settings.get("ranks")
-    if ranks is not None:
+    if ranks == "auto":
+        said |= {"rank": "auto", "ranks": None}
+    elif ranks is not None:
         said |= {"rank": ranks[0], "ranks": None} if len(ranks) == 1 else {"rank": None, "ranks": ranks}
     return said

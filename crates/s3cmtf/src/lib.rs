@@ -31,7 +31,7 @@ pub use problem::{
 };
 pub use training::{
     About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Memory, Numbers, Record, Room, Run,
-    Scratch, Stop, Summary, Training, gradient, objective,
+    Scratch, Stop, Summary, Training, auto_ranks, gradient, objective,
 };
 pub use tune::{
     Ablated, Ablation, AblationEvent, Becomes, Change, End, Event, Skip, Trial, Tuned, Tuning, Verdict, Why,

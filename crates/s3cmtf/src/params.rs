@@ -1,6 +1,7 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
 mod number;
+mod ranks;
 mod said;
 
 use s3cmtf_kernels::Level;
@@ -11,6 +12,8 @@ use crate::problem::{Kind, Problem};
 
 pub use said::{Preset, Said};
 
+/// The rank of algorithms that do not find one themselves.
+const RANK: usize = 10;
 /// The largest rank of a mode.
 pub const MAX_RANK: usize = 1024;
 /// The most numbers a core may have: 2^26, a quarter of a gigabyte.
@@ -178,7 +181,9 @@ impl Instructions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The rank of each mode, or one rank for all. Default 10. From 1 to [`MAX_RANK`].
+    /// The rank of each mode, or one rank for all; if empty, bayes finds them itself, and in JSON the word is `auto`. Default
+    /// auto; sgd, als and paper: 10. From 1 to [`MAX_RANK`].
+    #[serde(with = "ranks")]
     pub ranks: Vec<usize>,
     /// Full or diagonal core. Default full.
     pub core: CoreKind,
@@ -236,7 +241,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
-            ranks: vec![10],
+            ranks: Vec::new(),
             core: CoreKind::Full,
             algorithm: Algorithm::Bayes,
             without: Vec::new(),
@@ -264,12 +269,18 @@ impl Default for Params {
 impl Params {
     /// Settings of stochastic gradient descent that fit most data.
     pub fn sgd() -> Self {
-        Params { algorithm: Algorithm::Sgd, epochs: 50, ..Params::default() }
+        Params { algorithm: Algorithm::Sgd, ranks: vec![RANK], epochs: 50, ..Params::default() }
     }
 
     /// Settings of alternating least squares that fit most data.
     pub fn als() -> Self {
-        Params { algorithm: Algorithm::Als, epochs: 500, lambda_reg: 1.0, ..Params::default() }
+        Params {
+            algorithm: Algorithm::Als,
+            ranks: vec![RANK],
+            epochs: 500,
+            lambda_reg: 1.0,
+            ..Params::default()
+        }
     }
 
     /// The paper's settings: stochastic gradient descent with lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random
@@ -285,9 +296,24 @@ impl Params {
         }
     }
 
-    /// The rank of each of `order` modes.
+    /// The ranks in a word: `12`, `12,12,4` or `auto`.
+    pub fn ranks_word(&self) -> String {
+        let numbers: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
+        if self.is_auto() { "auto".to_owned() } else { numbers.join(",") }
+    }
+
+    /// Whether ranks are for the algorithm to find.
+    pub fn is_auto(&self) -> bool {
+        self.ranks.is_empty()
+    }
+
+    /// The rank of each of `order` modes; where those are still to be found, what other algorithms would take.
     pub fn ranks_for(&self, order: usize) -> Vec<usize> {
-        if self.ranks.len() == 1 { vec![self.ranks[0]; order] } else { self.ranks.clone() }
+        match self.ranks[..] {
+            [] => vec![RANK; order],
+            [rank] => vec![rank; order],
+            _ => self.ranks.clone(),
+        }
     }
 
     /// The number of threads to use.
@@ -308,8 +334,12 @@ impl Params {
     /// Names the first setting that is not, its value and its range.
     pub fn check(&self, problem: &Problem) -> Result<(), Error> {
         let order = problem.order();
-        let list = || self.ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        if self.ranks.len() != 1 && self.ranks.len() != order {
+        let list = || self.ranks_word();
+        if self.is_auto() && self.algorithm != Algorithm::Bayes {
+            let expected = format!("a number when the algorithm is {}", self.algorithm.name());
+            return Err(Error::param("rank", expected, "auto"));
+        }
+        if self.ranks.len() > 1 && self.ranks.len() != order {
             return Err(Error::param("ranks", format!("one number, or {order}, one per mode"), list()));
         }
         if let Some(rank) = self.ranks.iter().find(|&&rank| rank == 0 || rank > MAX_RANK) {
@@ -321,6 +351,7 @@ impl Params {
         }
         let full = self.core == CoreKind::Full || self.orthogonal;
         if full
+            && !self.is_auto()
             && ranks
                 .iter()
                 .try_fold(1usize, |size, &rank| size.checked_mul(rank))

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::settings::{Rank, rank};
 use super::whole;
 use crate::couple::CoupleArg;
 
@@ -120,9 +121,9 @@ pub(crate) enum BenchVerb {
         /// Only sets whose name contains this
         #[arg(long, value_name = "WORD", default_value = "")]
         only: String,
-        /// The ranks to measure
-        #[arg(long, value_name = "R,..", default_value = "10", value_delimiter = ',', value_parser = some::<usize>)]
-        ranks: Vec<usize>,
+        /// The ranks to measure, auto among them
+        #[arg(long, value_name = "R,..", default_value = "auto", value_delimiter = ',', value_parser = rank)]
+        ranks: Vec<Rank>,
         /// How many seeds are measured, from 1 on
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<u64>)]
         seeds: u64,

@@ -59,6 +59,7 @@ fn flags(params: &Params) -> Vec<String> {
     }
     match &params.ranks[..] {
         ranks if ranks == usual.ranks => {}
+        [] => flags.value("--rank", "auto"),
         [rank] => flags.value("--rank", rank),
         ranks => flags.value("--ranks", list(ranks)),
     }

@@ -32,7 +32,7 @@ pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use later::LaterArgs;
 pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs, ReportArgs};
-pub(crate) use settings::SettingArgs;
+pub(crate) use settings::{Rank, SettingArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;
 
@@ -193,8 +193,8 @@ mod tests {
         let defaults = s3cmtf::Params::default();
         let command = super::Args::command();
         let fit = command.find_subcommand("fit").unwrap();
+        assert!(defaults.is_auto());
         let numbers = [
-            ("rank", defaults.ranks[0] as f64),
             ("epochs", defaults.epochs as f64),
             ("decay", f64::from(defaults.decay)),
             ("lambda-reg", f64::from(defaults.lambda_reg)),
@@ -203,11 +203,15 @@ mod tests {
             ("threads", defaults.threads as f64),
             ("seed", defaults.seed as f64),
         ];
-        for (flag, expected) in numbers {
+        let told = |flag: &str| {
             let argument = fit.get_arguments().find(|argument| argument.get_long() == Some(flag)).unwrap();
             let help = argument.get_help().unwrap().to_string();
-            let told = help.split("[default: ").nth(1).unwrap().split([';', ']']).next().unwrap();
-            assert!((told.parse::<f64>().unwrap() - expected).abs() < 1e-6, "--{flag}: {help}");
+            help.split("[default: ").nth(1).unwrap().split([';', ']']).next().unwrap().to_owned()
+        };
+        assert_eq!(told("rank"), "auto");
+        for (flag, expected) in numbers {
+            let told = told(flag);
+            assert!((told.parse::<f64>().unwrap() - expected).abs() < 1e-6, "--{flag}: {told}");
         }
     }
 }

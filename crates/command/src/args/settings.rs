@@ -13,9 +13,9 @@ use crate::failure::usage;
 /// What every verb that trains takes as settings. One that was not typed is `None`, so that the preset's stands.
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// One rank for all modes, from 1 to 1024 (bayes: from 2) [default: 10]
-    #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Model")]
-    rank: Option<usize>,
+    /// One rank for all modes, from 1 to 1024 (bayes: from 2), or auto: bayes finds one for each mode [default: auto; sgd, als: 10]
+    #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
+    rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024
     #[arg(long, value_name = "J1,J2,..", value_delimiter = ',', value_parser = whole::<usize>, help_heading = "Model")]
     ranks: Option<Vec<usize>>,
@@ -83,10 +83,35 @@ pub(crate) struct SettingArgs {
     deterministic: bool,
 }
 
+/// One rank for all modes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rank {
+    Auto,
+    Of(usize),
+}
+
+impl Rank {
+    /// As settings have it.
+    pub(crate) fn ranks(self) -> Vec<usize> {
+        match self {
+            Rank::Auto => Vec::new(),
+            Rank::Of(rank) => vec![rank],
+        }
+    }
+}
+
+pub(crate) fn rank(text: &str) -> Result<Rank, String> {
+    if text == "auto" { Ok(Rank::Auto) } else { whole::<usize>(text).map(Rank::Of) }
+}
+
 impl SettingArgs {
     /// What was typed, by the names that settings have.
     fn said(&self) -> Said {
-        let ranks = self.rank.map(|rank| vec![rank]).or_else(|| self.ranks.clone());
+        let ranks = match (self.rank, &self.ranks) {
+            (Some(Rank::Auto), _) => Some(json!("auto")),
+            (Some(Rank::Of(rank)), _) => Some(json!([rank])),
+            (None, ranks) => ranks.as_ref().map(|ranks| json!(ranks)),
+        };
         let core: Option<CoreKind> = self.core.map(Into::into);
         let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
         let without: Vec<Part> = self.without.iter().map(|&part| part.into()).collect();

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use s3cmtf::discovery::{self, K, agreement};
 use s3cmtf::world::{self, THEMES, World, WorldParams};
-use s3cmtf::{Algorithm, Params, Problem, Training};
+use s3cmtf::{Params, Problem, Training};
 use serde::Serialize;
 
 use super::Scale;
@@ -42,7 +42,7 @@ pub(super) fn run(scale: Scale, seed: u64, report: &mut Report<'_>) -> anyhow::R
     let (mut lines, mut rows) = (Vec::new(), Vec::new());
     for (algorithm, params) in [
         ("bayes", Params::default()),
-        ("sgd, non-negative", Params { algorithm: Algorithm::Sgd, nonnegative: true, ..Params::default() }),
+        ("sgd, non-negative", Params { nonnegative: true, epochs: 120, ..Params::sgd() }),
     ] {
         for (data, problem) in [("coupled", &coupled), ("tensor alone", &plain)] {
             report.progress(format_args!("discovery: {algorithm}, {data}"));

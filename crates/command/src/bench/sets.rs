@@ -10,12 +10,13 @@ use serde::Serialize;
 use super::plot::{Bar, Plot};
 use super::report::Report;
 use super::table::Table;
+use crate::args::Rank;
 use crate::couple::{CoupleArg, couples};
 use crate::problem;
 
 /// An RMSE may be larger than that of offsets by this share of it, and one with a matrix than one without.
 const OFFSETS: f64 = 0.001;
-const MATRIX: f64 = 0.002;
+const MATRIX: f64 = 0.001;
 
 /// Ratings to learn from, others to test on, and coupled matrices.
 struct Set {
@@ -31,7 +32,9 @@ struct Row<'a> {
     /// The matrices that were coupled.
     coupled: String,
     seed: u64,
-    rank: usize,
+    /// The rank that was asked for, and those that there are.
+    rank: String,
+    ranks: Vec<usize>,
     mean_rmse: f64,
     offsets_rmse: f64,
     test_rmse: f64,
@@ -43,11 +46,18 @@ struct Row<'a> {
     seconds: f64,
 }
 
+impl Row<'_> {
+    fn asked_and_found(&self) -> String {
+        let found: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
+        if self.rank == "auto" { format!("auto: {}", found.join(",")) } else { self.rank.clone() }
+    }
+}
+
 /// Measures every folder of a folder.
 pub(super) fn run(
     folder: &Path,
     only: &str,
-    ranks: &[usize],
+    ranks: &[Rank],
     seeds: u64,
     threads: usize,
     report: &mut Report<'_>,
@@ -89,7 +99,7 @@ pub(super) fn run(
                     table.row([
                         row.data.to_owned(),
                         row.coupled.clone(),
-                        row.rank.to_string(),
+                        row.asked_and_found(),
                         row.seed.to_string(),
                         format!("{:.4}", row.mean_rmse),
                         format!("{:.4}", row.offsets_rmse),
@@ -98,7 +108,7 @@ pub(super) fn run(
                         format!("{:.0} %, {:.0} %", 100.0 * row.within[0], 100.0 * row.within[1]),
                         format!("{:.1}", row.seconds),
                     ]);
-                    let name = format!("{}: {} (rank {rank}, seed {seed})", row.data, row.coupled);
+                    let name = format!("{}: {} (rank {}, seed {seed})", row.data, row.coupled, row.rank);
                     bars.push(Bar { name, value: row.test_rmse, text: rmse });
                 }
             }
@@ -157,7 +167,7 @@ impl Set {
     /// Nothing coupled, each matrix alone, and all of them.
     fn measure(
         &self,
-        rank: usize,
+        rank: Rank,
         seed: u64,
         threads: usize,
         report: &Report<'_>,
@@ -171,19 +181,20 @@ impl Set {
         for coupled in cases {
             let names: Vec<&str> = coupled.iter().map(Coupled::name).collect();
             let what = if names.is_empty() { "nothing".to_owned() } else { names.join(" + ") };
-            report.progress(format_args!("sets: {}, {what}, rank {rank}, seed {seed}", self.name));
+            let params = Params { ranks: rank.ranks(), seed, threads, ..Params::default() };
+            let word = params.ranks_word();
+            report.progress(format_args!("sets: {}, {what}, rank {word}, seed {seed}", self.name));
             let mut builder = Problem::builder(self.train.clone()).sizes(self.sizes());
             for matrix in coupled {
                 builder = builder.couple(matrix);
             }
-            let params = Params { ranks: vec![rank], seed, threads, ..Params::default() };
             let run = Training::new(builder.build()?, params).test(self.test.clone()).run(|_| {})?;
-            rows.push(self.row(what, rank, seed, &run)?);
+            rows.push(self.row(what, seed, &run)?);
         }
         Ok(rows)
     }
 
-    fn row(&self, coupled: String, rank: usize, seed: u64, run: &Run) -> anyhow::Result<Row<'_>> {
+    fn row(&self, coupled: String, seed: u64, run: &Run) -> anyhow::Result<Row<'_>> {
         let end = &run.record.summary;
         let (predictions, stds) = (run.model.predict(&self.test, true)?, run.model.std(&self.test)?);
         let count = self.test.len() as f64;
@@ -198,7 +209,8 @@ impl Set {
             data: &self.name,
             coupled,
             seed,
-            rank,
+            rank: run.record.params.ranks_word(),
+            ranks: end.ranks.clone(),
             mean_rmse: end.mean_rmse.unwrap_or(f64::NAN),
             offsets_rmse: end.offsets_rmse.unwrap_or(f64::NAN),
             test_rmse: (errors.iter().map(|error| error * error).sum::<f64>() / count).sqrt(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What an epoch will take, roughly, with the default settings.
 #[derive(Serialize)]
 pub(super) struct Epoch {
-    pub(super) rank: usize,
+    pub(super) ranks: Vec<usize>,
     pub(super) threads: usize,
     pub(super) seconds: f64,
     /// Of the whole run.
@@ -40,15 +40,15 @@ impl Epoch {
     /// of 25 thousand and of 250 thousand ids, and of two modes, took what this says give or take a tenth.
     pub(super) fn of(problem: &Problem) -> Self {
         let params = Params::default();
-        let (ranks, threads) = (params.ranks_for(problem.order()), params.n_threads());
+        let (ranks, threads) = (s3cmtf::auto_ranks(problem), params.n_threads());
         let squares: usize = ranks.iter().map(|rank| rank * rank).sum();
         let core: f64 = ranks.iter().map(|&rank| rank as f64).product();
         let (entries, order) = (problem.entries().len() as f64, problem.order() as f64);
         let runs: f64 = (0..problem.order()).map(|mode| runs(problem, mode)).sum();
         // For each mode an index and a value, and what each run has.
         let ordered = entries * (8.0 * order + GROWING * 4.0 * order * runs);
-        // An index per mode and a value, and two lists to sort by.
-        let read = entries * (4.0 * (order + 1.0) + 8.0);
+        // An index per mode and a value, twice where some are held out, and two lists to sort by.
+        let read = entries * (8.0 * (order + 1.0) + 8.0);
         // Half a square, and the row itself in some places: as it is, its mean, its variance, and in the model.
         let row = |rank: usize| 4.0 * (rank * (rank + 1) / 2 + 8 * rank) as f64;
         let modes = || problem.modes().iter().zip(&ranks);
@@ -57,10 +57,10 @@ impl Epoch {
         let names: f64 = named.map(|mode| NAME * mode.rows() as f64).sum();
         let cells: usize = problem.coupled().iter().map(|matrix| matrix.entries().len()).sum();
         Epoch {
-            rank: ranks.first().copied().unwrap_or(0),
             threads,
             seconds: entries * (squares as f64 + RUN * core * runs) / SPEED / threads as f64,
             bytes: BASE + ordered + read.max(rows) + names + CELL * cells as f64,
+            ranks,
         }
     }
 }

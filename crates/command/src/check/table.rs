@@ -66,7 +66,8 @@ impl More {
         for odd in &self.odd {
             writeln!(out, "  {:width$}  {odd}", "odd")?;
         }
-        let Epoch { rank, threads, seconds, bytes } = &self.epoch;
+        let Epoch { ranks, threads, seconds, bytes } = &self.epoch;
+        let ranks: Vec<String> = ranks.iter().map(ToString::to_string).collect();
         let plural = if *threads == 1 { "" } else { "s" };
         let memory = match bytes / 1e6 {
             megabytes if megabytes < 1e3 => format!("{megabytes:.0} MB"),
@@ -78,8 +79,9 @@ impl More {
         };
         writeln!(
             out,
-            "  {:width$}  {time} with {threads} thread{plural} at rank {rank}, and {memory} of memory",
-            "epoch"
+            "  {:width$}  {time} with {threads} thread{plural} at ranks {}, and {memory} of memory",
+            "epoch",
+            ranks.join(" x ")
         )?;
         writeln!(out, "  {:width$}  {}", "fit", self.fit)
     }

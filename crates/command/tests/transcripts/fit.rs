@@ -23,7 +23,7 @@ fn the_summary_is_on_stdout_and_the_rest_on_stderr() {
         .succeeds();
     let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
     let rmses = ["train RMSE", "test RMSE", "mean RMSE", "offsets RMSE"];
-    assert_eq!(labels, [&["stopped", "epochs"][..], &rmses, &["seconds", "model"]].concat());
+    assert_eq!(labels, [&["stopped", "epochs", "ranks"][..], &rmses, &["seconds", "model"]].concat());
     assert!(shown.stdout.contains("stopped       all epochs were run"), "{}", shown.stdout);
     shown.says(&[
         "user 12 x item 8 x month 4, ",
@@ -57,7 +57,7 @@ fn json_has_a_line_per_epoch_and_one_at_the_end() {
     let mut lines = shown.json();
     let end = lines.pop().unwrap();
     let rmses = ["test_rmse", "train_rmse"];
-    let others = ["best_epoch", "epochs", "mean_rmse", "offsets_rmse", "seconds", "stop"];
+    let others = ["best_epoch", "epochs", "mean_rmse", "offsets_rmse", "ranks", "seconds", "stop"];
     assert_eq!(fields(&end), [&others[..], &rmses].concat());
     assert!(end["offsets_rmse"].as_f64().unwrap() < end["mean_rmse"].as_f64().unwrap(), "{end}");
     assert_eq!(end["stop"], "epochs");

@@ -22,7 +22,7 @@ fn little_memory_comes_to_the_same_model() {
     little.says(&[
         "note: --memory 1 MB: about",
         "are needed, though entries stay on disk",
-        "note: in memory, entries would take 19 MB: they are read from disk instead, in order in",
+        "note: in memory, entries would take 24 MB: they are read from disk instead, in order in",
     ]);
     let last = |shown: &crate::harness::Shown| shown.json().last().unwrap()["test_rmse"].clone();
     let little =

@@ -14,6 +14,8 @@ const MOST: usize = 4000;
 /// How many sets of points without clusters are drawn, and the starts of each clustering.
 const SETS: u64 = 10;
 const STARTS: u64 = 3;
+/// See [`pick`].
+const HARDLY: f64 = 0.2;
 
 /// How much better points fall into `k` clusters than points without any would.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -31,7 +33,7 @@ pub struct Gap {
 pub struct GapCurve {
     /// From 1 cluster on.
     pub gaps: Vec<Gap>,
-    /// The least number of clusters whose gap is not clearly below that of one more.
+    /// The least number of clusters whose gap is not clearly below that of one more, or hardly for what each brought so far.
     pub k: usize,
 }
 
@@ -65,10 +67,15 @@ pub(super) fn gap_curve(points: &[f32], size: usize, most: usize, seed: u64) -> 
 
 /// The smallest number whose gap is not below the next one's less its error (Tibshirani, Walther, Hastie 2001). That is 1 also
 /// where two clusters part what belongs together and more would not: if any number has clearly more than one cluster has,
-/// the search begins at 2.
+/// the search begins at 2. Clusters have parts, which are clusters, too, and gaps go on growing by little: the search ends where
+/// one more brings less than [`HARDLY`] of what each has brought so far.
 fn pick(gaps: &[Gap]) -> usize {
+    let is_enough = |pair: &&[Gap]| {
+        let (gain, so_far) = (pair[1].gap - pair[0].gap, pair[0].gap - gaps[0].gap);
+        gain <= pair[1].error || gain * (pair[0].k as f64 - 1.0) < HARDLY * so_far
+    };
     let from = |first: usize| {
-        let enough = gaps[first..].windows(2).find(|pair| pair[0].gap >= pair[1].gap - pair[1].error);
+        let enough = gaps[first..].windows(2).find(is_enough);
         enough.map_or(gaps.len(), |pair| pair[0].k)
     };
     let above_one = |one: &Gap| gaps.iter().any(|gap| gap.gap - gap.error > one.gap + one.error);

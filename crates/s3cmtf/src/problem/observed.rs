@@ -33,15 +33,15 @@ pub(crate) enum Observed {
 #[derive(Clone)]
 pub(crate) struct There {
     blocks: Arc<dyn Blocks>,
-    /// The part of those whose bit is this.
-    part: Option<(Arc<Bits>, bool)>,
+    /// Of those, the part whose bit is this; of that part again, and so on.
+    parts: Vec<(Arc<Bits>, bool)>,
     len: usize,
 }
 
 impl Observed {
     pub(crate) fn there(blocks: Arc<dyn Blocks>) -> Self {
         let len = blocks.count();
-        Observed::There(There { blocks, part: None, len })
+        Observed::There(There { blocks, parts: Vec::new(), len })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -72,8 +72,8 @@ impl Observed {
     }
 
     /// Holds entries out: what is left, and those. Both have at least one entry.
-    pub(crate) fn split(self, how: HoldOut, seed: u64) -> Result<(Observed, Observed), Error> {
-        let held = how.choose(&self, seed)?;
+    pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(Observed, Observed), Error> {
+        let held = how.choose(self, seed)?;
         let count = held.count();
         if count == 0 {
             let what = "every id has a single entry, so none can be held out";
@@ -85,11 +85,11 @@ impl Observed {
                     (0..entries.len() as u32).partition(|&place| held.get(place as usize));
                 (Observed::Here(entries.select(&kept)), Observed::Here(entries.select(&held)))
             }
-            Observed::There(There { blocks, len, .. }) => {
+            Observed::There(There { blocks, parts, len }) => {
                 let held = Arc::new(held);
                 let part = |bit: bool, len: usize| {
-                    let part = Some((Arc::clone(&held), bit));
-                    Observed::There(There { blocks: Arc::clone(&blocks), part, len })
+                    let parts = parts.iter().cloned().chain([(Arc::clone(&held), bit)]).collect();
+                    Observed::There(There { blocks: Arc::clone(blocks), parts, len })
                 };
                 (part(false, len - count), part(true, count))
             }
@@ -115,12 +115,18 @@ impl Observed {
 
 impl There {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
-        let Some((bits, bit)) = &self.part else { return self.blocks.each(visit) };
-        let mut first = 0;
+        if self.parts.is_empty() {
+            return self.blocks.each(visit);
+        }
+        let mut firsts = vec![0; self.parts.len()];
         self.blocks.each(&mut |lists, values| {
-            let of_part = |place: &usize| bits.get(first + place) == *bit;
-            let places: Vec<usize> = (0..values.len()).filter(of_part).collect();
-            first += values.len();
+            let mut places: Vec<usize> = (0..values.len()).collect();
+            for ((bits, bit), first) in self.parts.iter().zip(&mut firsts) {
+                let numbered = places.iter().zip(*first..).filter(|(_, number)| bits.get(*number) == *bit);
+                let left = numbered.map(|(&place, _)| place).collect();
+                *first += places.len();
+                places = left;
+            }
             let pick = |list: &&[u32]| places.iter().map(|&place| list[place]).collect();
             let lists: Vec<Vec<u32>> = lists.iter().map(pick).collect();
             let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
@@ -174,6 +180,13 @@ mod tests {
                 let parts = there.split(how, 5).unwrap();
                 assert_eq!((parts.0.len(), parts.1.len()), (kept.len(), held.len()));
                 assert_eq!(parts.1.mean().unwrap(), held.mean());
+                // A part has parts, too.
+                let again = |part: Observed| {
+                    let (kept, held) = part.split(HoldOut::Random(0.4), 7).unwrap();
+                    (kept.into_entries().unwrap(), held.into_entries().unwrap())
+                };
+                assert_eq!(again(parts.0.clone()), again(Observed::Here(kept.clone())));
+                assert_eq!(again(parts.1.clone()), again(Observed::Here(held.clone())));
                 assert_eq!(parts.0.into_entries().unwrap(), kept);
                 assert_eq!(parts.1.into_entries().unwrap(), held);
             }

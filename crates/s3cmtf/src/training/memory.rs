@@ -1,5 +1,6 @@
 //! How much memory a run takes.
 
+use super::bayes;
 use crate::params::{Algorithm, Params};
 use crate::problem::Problem;
 
@@ -16,8 +17,12 @@ impl Memory {
     /// What a run on a problem with so many entries takes; those that the problem itself has do not count.
     pub fn of(problem: &Problem, entries: usize, params: &Params) -> Self {
         let order = problem.order();
-        let ranks = params.ranks_for(order);
         let rows = problem.modes().iter().map(|mode| mode.rows());
+        let ranks = if params.is_auto() {
+            vec![bayes::most(rows.clone().sum(), entries); order]
+        } else {
+            params.ranks_for(order)
+        };
         let coupled: usize = problem.coupled().iter().map(|matrix| matrix.entries().len()).sum();
         // Numbers of 4 bytes each.
         let (model, entries) = match params.algorithm {
@@ -25,8 +30,9 @@ impl Memory {
                 // Half a square for the distribution of its mean, and the row itself in some places.
                 let row = |rank: usize| rank * (rank + 1) / 2 + 8 * rank;
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * row(rank)).sum();
-                // As they came, and in the order of each mode: a value and a row, and what runs and the sort need.
-                (rows + 12 * coupled, entries * ((order + 1) * (order + 1)))
+                // As they came, those of them that are not held out, and in the order of each mode: a value and a row, and
+                // what runs and the sort need.
+                (rows + 12 * coupled, entries * ((order + 1) * (order + 2)))
             }
             Algorithm::Sgd => {
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * (rank + 1)).sum();
@@ -39,7 +45,8 @@ impl Memory {
                 (rows + 6 * coupled, entries * (order + 1) * (order + 1))
             }
         };
-        let core: usize = ranks.iter().product();
+        // Ranks that are found are bounded by their core, too.
+        let core: usize = if params.is_auto() { 0 } else { ranks.iter().product() };
         Memory { model: 4 * (model + 80 * core), entries: 4 * entries }
     }
 }

@@ -34,6 +34,16 @@ use crate::params::Algorithm;
 use crate::params::Params;
 use crate::problem::{Blocks, Entries, HoldOut, Observed, Problem, StoredProblem};
 
+/// The ranks that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
+pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
+    let counts = problem.modes().iter().enumerate().map(|(mode, rows)| {
+        let mut counts = vec![0u32; rows.rows()];
+        problem.entries().indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
+        counts
+    });
+    bayes::widest(&counts.collect::<Vec<_>>())
+}
+
 /// The share of entries that patience watches, unless another is given.
 const HOLDOUT: f64 = 0.1;
 
@@ -178,7 +188,7 @@ impl<'a> Training<'a> {
             let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
             let list = |ranks: &[usize]| ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
             let asked = self.params.ranks_for(order);
-            if asked != ranks {
+            if asked != ranks && !self.params.is_auto() {
                 let expected = format!("{}, as in the model to start from", list(&ranks));
                 return Err(Error::param("ranks", expected, list(&asked)));
             }
@@ -274,6 +284,7 @@ impl<'a> Training<'a> {
         }
         let summary = Summary {
             stop,
+            ranks: model.core().ranks(model.modes().len()),
             epochs: history.len(),
             best_epoch,
             train_rmse,

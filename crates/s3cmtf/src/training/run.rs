@@ -60,6 +60,9 @@ impl Stop {
 pub struct Summary {
     /// Why it stopped.
     pub stop: Stop,
+    /// The rank of each mode, as asked for or as found; not in older records.
+    #[serde(default)]
+    pub ranks: Vec<usize>,
     /// How many epochs were run.
     pub epochs: usize,
     /// The epoch whose model was kept; 0 is the start.

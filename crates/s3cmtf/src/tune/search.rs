@@ -87,12 +87,20 @@ fn with_algorithm(base: &Params, algorithm: Algorithm) -> Params {
         Algorithm::Als => Params::als().epochs,
     };
     let epochs = if base.epochs == usual(base.algorithm) { usual(algorithm) } else { base.epochs };
-    Params { algorithm, epochs, ..base.clone() }
+    // Only bayes finds ranks itself.
+    let ranks = if base.is_auto() && algorithm != Algorithm::Bayes {
+        Params::sgd().ranks
+    } else {
+        base.ranks.clone()
+    };
+    Params { algorithm, epochs, ranks, ..base.clone() }
 }
 
 /// The same settings but for what has no effect.
 fn is_same(a: &Params, b: &Params, order: usize) -> bool {
-    a.ranks_for(order) == b.ranks_for(order) && Params { ranks: b.ranks.clone(), ..a.clone() } == *b
+    a.is_auto() == b.is_auto()
+        && a.ranks_for(order) == b.ranks_for(order)
+        && Params { ranks: b.ranks.clone(), ..a.clone() } == *b
 }
 
 /// How many numbers the core has.
@@ -111,7 +119,7 @@ fn work(params: &Params, order: usize) -> f64 {
 
 /// The rank, where all modes have the same.
 fn one_rank(params: &Params, order: usize) -> Option<usize> {
-    let ranks = params.ranks_for(order);
+    let ranks = if params.is_auto() { Vec::new() } else { params.ranks_for(order) };
     let rank = *ranks.first()?;
     ranks.iter().all(|&other| other == rank).then_some(rank)
 }
@@ -242,18 +250,22 @@ mod tests {
     fn ranks_go_up_from_the_cheapest_and_then_close_in_on_the_best() {
         let near = |best: f64| move |params: &Params| (params.ranks[0] as f64 - best).abs();
         let bayes = [Algorithm::Bayes];
-        let base = Params::default();
+        let base = Params { ranks: vec![10], ..Params::default() };
         assert_eq!(ranks(&tried(&base, &bayes, near(10.0))), [10, 4, 8, 12, 16]);
         assert_eq!(ranks(&tried(&base, &bayes, near(20.0))), [10, 4, 8, 12, 16, 24, 32, 20]);
         assert_eq!(ranks(&tried(&base, &bayes, near(50.0))), [10, 4, 8, 12, 16, 24, 32, 48, 40, 72, 60]);
         assert_eq!(ranks(&tried(&base, &bayes, near(0.0))), [10, 4, 8, 2, 3]);
+        // Those that were found are compared with others.
+        let auto = tried(&Params::default(), &bayes, |params| if params.is_auto() { 0.0 } else { 1.0 });
+        assert!(auto[0].is_auto() && auto[1..].iter().all(|params| !params.is_auto()));
+        assert_eq!(ranks(&auto[1..]), [4, 8, 12]);
     }
 
     #[test]
     fn the_better_algorithm_comes_first_and_weights_are_those_of_sgd() {
         let both = [Algorithm::Bayes, Algorithm::Sgd];
         let sgd_is_better = |params: &Params| match params.algorithm {
-            Algorithm::Bayes | Algorithm::Als => 2.0 + params.ranks[0] as f64,
+            Algorithm::Bayes | Algorithm::Als => 2.0 + params.ranks_for(2)[0] as f64,
             Algorithm::Sgd => 1.0 + f64::from(params.lambda_reg - 80.0).abs() / 1000.0,
         };
         let tried = tried(&Params::default(), &both, sgd_is_better);

@@ -35,6 +35,7 @@ fn record() -> Record {
         halvings: 0,
         summary: Summary {
             stop: Stop::Epochs,
+            ranks: vec![2, 2],
             epochs: 1,
             best_epoch: 1,
             train_rmse: 1.0 / 3.0,

@@ -44,8 +44,8 @@ struct Chunk<'a> {
     values: &'a [f32],
 }
 
-/// What a pass comes to: the sums of what was made of each entry, and a gradient, empty if none was asked for.
-type Passed = ([f64; 2], Vec<f32>);
+/// What a pass comes to: the sum of what was made of each entry, and a gradient, empty if none was asked for.
+type Passed = (f64, Vec<f32>);
 
 impl Pass<'_> {
     fn layout(&self) -> Layout {
@@ -59,9 +59,31 @@ impl Pass<'_> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
             let errors = predictions.iter().zip(chunk.values).map(|(prediction, value)| prediction - value);
-            [errors.map(|error| f64::from(error) * f64::from(error)).sum(), 0.0]
+            errors.map(|error| f64::from(error) * f64::from(error)).sum()
         })?;
-        Ok(sum[0])
+        Ok(sum)
+    }
+
+    /// What is made of each entry, in the order of the view, given its value and a core's prediction.
+    pub(super) fn each<T: Send>(
+        &self,
+        core: &[f32],
+        of: impl Fn(f32, f32) -> T + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let packed = self.layout().pack(core);
+        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
+        let strips: Result<Vec<Vec<T>>, Error> = strips
+            .map(|runs| {
+                let mut all = Vec::new();
+                Strip::new(self, &packed, false).go(runs, &mut |chunk, predictions| {
+                    let both = chunk.values.iter().zip(predictions.iter());
+                    all.extend(both.map(|(&value, &prediction)| of(value, prediction)));
+                    0.0
+                })?;
+                Ok(all)
+            })
+            .collect();
+        Ok(strips?.into_iter().flatten().collect())
     }
 
     /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
@@ -75,27 +97,27 @@ impl Pass<'_> {
                     *slot = value - *slot;
                     f64::from(*slot).powi(2)
                 });
-                [squares.sum(), 0.0]
+                squares.sum()
             })
             .unwrap();
-        (sum[0], layout.unpack(&gradient))
+        (sum, layout.unpack(&gradient))
     }
 
-    /// Predicts all entries. `visit` gets each chunk and its predictions; the sums of what it returns come back, and if
+    /// Predicts all entries. `visit` gets each chunk and its predictions; the sum of what it returns comes back, and if
     /// `gradient`, the sum over entries of what it has left in place of the predictions times their derivative by the core.
     fn go(
         &self,
         core: &[f32],
         gradient: bool,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
     ) -> Result<Passed, Error> {
         let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
         let results: Result<Vec<Passed>, Error> =
-            strips.map(|runs| Strip::new(self, core, gradient).go(runs, visit)).collect();
+            strips.map(|runs| Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))).collect();
         let mut results = results?.into_iter();
         let mut total = results.next().unwrap_or_default();
         for (sum, strip) in results {
-            total.0 = add(total.0, sum);
+            total.0 += sum;
             total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
         }
         Ok(total)
@@ -135,10 +157,10 @@ impl<'a> Strip<'a> {
     fn go(
         mut self,
         runs: Range<usize>,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
+        visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64,
     ) -> Result<Passed, Error> {
         let view = self.pass.view;
-        let (mut total, mut last) = ([0.0; 2], None);
+        let (mut total, mut last) = (0.0, None);
         let mut buffer = Vec::new();
         let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
         let pieces =
@@ -153,7 +175,7 @@ impl<'a> Strip<'a> {
                     view.normal.fold(self.core, self.row(run.row), &mut self.along_row);
                     last = Some(run.row);
                 }
-                total = add(total, self.go_run(run, visit));
+                total += self.go_run(run, visit);
             }
         }
         self.end_row(last);
@@ -166,14 +188,10 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    fn go_run(
-        &mut self,
-        run: Run<'_>,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> [f64; 2] + Sync),
-    ) -> [f64; 2] {
+    fn go_run(&mut self, run: Run<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
         let Pass { view, ranks, factors } = *self.pass;
         let mut predictions = [0.0f32; CHUNK];
-        let mut total = [0.0; 2];
+        let mut total = 0.0;
         view.weigh(factors, ranks, run.rest, &mut self.weights);
         view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
         self.run_gradient.fill(0.0);
@@ -182,8 +200,7 @@ impl<'a> Strip<'a> {
             let predictions = &mut predictions[..range.len()];
             let (partners, values) = (&run.partners[range.clone()], &run.values[range]);
             view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
-            let sums = visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
-            total = add(total, sums);
+            total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
             if !self.gradient.is_empty() {
                 view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
             }
@@ -218,36 +235,60 @@ pub(super) struct CoreState {
     concepts: Vec<Vec<f64>>,
     all_relevant: bool,
     /// Which numbers are zero and stay so: the second concept of each mode is its offset and takes no part in interactions,
-    /// and all others take part in nothing else. Rows of a few entries, whose offsets can be told but nothing more, would
+    /// unless there is no third, and all others take part in nothing else. Rows of a few entries, whose offsets can be told but nothing more, would
     /// have interactions for free if one number had to stand for both.
     zero: Vec<bool>,
 }
 
 impl CoreState {
     pub(super) fn new(ranks: &[usize], values: Vec<f32>, without: &[Part]) -> Self {
-        let concepts: Vec<Vec<f64>> = ranks.iter().map(|&rank| vec![1.0; rank]).collect();
-        let mut inner = values.len();
-        let index = ranks.iter().map(|&rank| {
-            inner /= rank;
-            (0..values.len()).map(|place| (place / inner % rank) as u16).collect()
-        });
         let mut state = CoreState {
-            index: index.collect(),
+            index: Vec::new(),
             ranks: ranks.to_vec(),
             sets: vec![1.0; SETS],
             one_set: without.contains(&Part::Sets),
-            concepts,
+            concepts: ranks.iter().map(|&rank| vec![1.0; rank]).collect(),
             all_relevant: without.contains(&Part::Relevance),
             zero: Vec::new(),
             values,
         };
-        state.zero = (0..state.values.len()).map(|place| state.is_zero(place)).collect();
+        state.find_places();
         state.clear();
         // Every set of modes starts with an equal part in the variance.
         let mut counts = vec![0.0; SETS];
         state.used().for_each(|(place, _)| counts[state.set(place)] += 1.0);
         state.sets = counts.into_iter().map(|count: f64| count.max(1.0) / PART).collect();
         state
+    }
+
+    /// Finds out what each number stands for.
+    fn find_places(&mut self) {
+        let len = self.values.len();
+        let mut inner = len;
+        let index = self.ranks.iter().map(|&rank| {
+            inner /= rank;
+            (0..len).map(|place| (place / inner % rank) as u16).collect()
+        });
+        self.index = index.collect();
+        self.zero = (0..len).map(|place| self.is_zero(place)).collect();
+    }
+
+    /// Keeps some concepts of each mode.
+    pub(super) fn keep(&mut self, kept: &[Vec<usize>]) {
+        let is_kept: Vec<Vec<bool>> = self
+            .ranks
+            .iter()
+            .zip(kept)
+            .map(|(&rank, kept)| (0..rank).map(|k| kept.contains(&k)).collect())
+            .collect();
+        let places = (0..self.values.len())
+            .filter(|&place| self.index(place).zip(&is_kept).all(|(k, is_kept)| is_kept[k]));
+        self.values = places.map(|place| self.values[place]).collect();
+        for (concepts, kept) in self.concepts.iter_mut().zip(kept) {
+            *concepts = kept.iter().map(|&k| concepts[k]).collect();
+        }
+        self.ranks = kept.iter().map(Vec::len).collect();
+        self.find_places();
     }
 
     /// The concepts of a number, mode by mode.
@@ -264,11 +305,14 @@ impl CoreState {
     }
 
     fn is_zero(&self, place: usize) -> bool {
-        let active: Vec<usize> = self.index(place).filter(|&k| k > 0).collect();
+        let concepts = self.index(place).zip(&self.ranks);
+        let active: Vec<(usize, usize)> =
+            concepts.map(|(k, &rank)| (k, rank)).filter(|(k, _)| *k > 0).collect();
         match active.as_slice() {
             [] => false,
-            [one] => *one != OFFSET,
-            several => several.contains(&OFFSET),
+            [(one, _)] => *one != OFFSET,
+            // A mode of two concepts has no other one to interact with.
+            several => several.iter().any(|&(k, rank)| k == OFFSET && rank > 2),
         }
     }
 
@@ -277,10 +321,20 @@ impl CoreState {
         self.values.iter().enumerate().filter(|(place, _)| !self.zero[*place])
     }
 
-    /// The variance that interactions give to predictions: rows have a variance of 1.
-    fn interactions(&self) -> f64 {
+    /// The core without interactions.
+    pub(super) fn calm(&self) -> Vec<f32> {
         let interacts = |place: usize| self.index(place).filter(|&k| k > 0).count() > 1;
-        self.used().filter(|(place, _)| interacts(*place)).map(|(_, &value)| f64::from(value).powi(2)).sum()
+        let values = self.values.iter().enumerate();
+        values.map(|(place, &value)| if interacts(place) { 0.0 } else { value }).collect()
+    }
+
+    /// The variance of predictions in which each concept of a mode has a hand: rows have a variance of 1.
+    pub(super) fn parts(&self, mode: usize) -> Vec<f64> {
+        let mut parts = vec![0.0; self.ranks[mode]];
+        for (place, &value) in self.used() {
+            parts[usize::from(self.index[mode][place])] += f64::from(value).powi(2);
+        }
+        parts
     }
 
     /// Makes zero what stays so.
@@ -312,27 +366,23 @@ impl CoreState {
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
             let mut signs = mix(bits ^ chunk.first as u64);
             let base = shares.of_run(&chunk.run);
-            let mut sums = [0.0; 2];
+            let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
                 let root = base * shares.of_partner(partner);
                 let error = root * (value - *slot);
-                let square = f64::from(error) * f64::from(error);
-                sums = add(sums, [square, square * square]);
+                sum += f64::from(error) * f64::from(error);
                 let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
                 signs >>= 1;
                 *slot = root * (error + sign / old_tau.sqrt() as f32);
             }
-            sums
+            sum
         };
-        let ([squares, fourth], gradient) = pass.go(&packed, all, &weighted)?;
+        let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
             self.step(pass, &shares, old_tau, &gradient, seed, epoch)?;
         }
         noise.draw_tau(squares, pass.view.entries, seed, epoch);
-        if all {
-            noise.set_hurdle([squares, fourth], pass.view.entries, self.interactions());
-        }
         Ok(squares)
     }
 
@@ -376,7 +426,7 @@ impl CoreState {
                     let root = base * shares.of_partner(partner);
                     *slot *= root * root;
                 }
-                [0.0; 2]
+                0.0
             })?;
             let mut product: Vec<f64> = layout
                 .unpack(&product)
@@ -458,8 +508,20 @@ impl CoreState {
     }
 }
 
-fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
-    [a[0] + b[0], a[1] + b[1]]
+/// The second moments of what the rows of a mode are multiplied with, where the rows of other modes have a variance of 1 and no
+/// correlations: the products of the core's slices.
+pub(super) fn moments(core: &[f32], ranks: &[usize], mode: usize) -> Vec<f64> {
+    let (rank, inner) = (ranks[mode], ranks[mode + 1..].iter().product::<usize>());
+    let mut moments = vec![0.0; rank * rank];
+    for slices in core.chunks_exact(rank * inner) {
+        for k in 0..rank {
+            for l in 0..=k {
+                let both = slices[k * inner..][..inner].iter().zip(&slices[l * inner..][..inner]);
+                moments[k * rank + l] += both.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+            }
+        }
+    }
+    moments
 }
 
 /// Divides what a core has of concept `k` of a mode.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::graph::Graph;
 use super::random::{gamma, generator, normal};
+use super::rank::some;
 use super::regression::Regression;
 use crate::Error;
 use crate::problem::{Coupled, Kind};
@@ -197,6 +198,22 @@ impl Matrix {
         weight * (spread / scale).powi(2)
     }
 
+    /// Whether it asks for concepts of its own, whatever the tensor's entries make of them.
+    pub(super) fn is_joint(&self) -> bool {
+        self.cells().is_some()
+    }
+
+    /// Keeps some concepts. What is drawn before it is next used is not looked at.
+    pub(super) fn keep(&mut self, kept: &[usize]) {
+        match &mut self.body {
+            Body::Cells(cells) => cells.keep(kept, self.rank),
+            Body::Regression(regression) => regression.keep(kept, self.rank),
+            // It has one number for all of them.
+            Body::Graph(_) => {}
+        }
+        self.rank = kept.len();
+    }
+
     /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.
     pub(super) fn rescale(&mut self, k: usize, by: f32) {
         if let Body::Regression(regression) = &mut self.body {
@@ -209,6 +226,14 @@ impl Matrix {
 }
 
 impl Cells {
+    /// Keeps some concepts.
+    fn keep(&mut self, kept: &[usize], rank: usize) {
+        self.columns = some(&self.columns, rank, kept);
+        self.means = some(&self.means, rank, kept);
+        self.prior = kept.iter().map(|&k| self.prior[k]).collect();
+        self.gram = vec![0.0; kept.len() * kept.len()];
+    }
+
     fn new(matrix: &Coupled, rows: usize, rank: usize, weight: f64, spread: f64) -> Self {
         let entries = matrix.entries();
         let columns = matrix.columns().rows();

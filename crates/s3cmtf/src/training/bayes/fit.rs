@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::Sampler;
+use super::{Evaluation, Sampler};
 use crate::Error;
 use crate::training::checkpoint::Checkpoint;
 use crate::training::fits::{Fits, Fitted, Task};
@@ -15,8 +15,8 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
     let Fits { warm, room, interrupt, observe, keeper, .. } = fits;
     let (room, interrupt) = (*room, *interrupt);
     let mut sampler = Sampler::new(problem, entries, params, *warm, room)?;
-    let reported = sets.reported.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
-    let watched = sets.watched.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
+    let mut reported = sets.reported.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
+    let mut watched = sets.watched.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
     let mut history: Vec<Epoch> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     let mut seconds = 0.0;
@@ -26,7 +26,8 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         // None is better than one that is still to come.
         let past = about.history.len();
         best = (known[0] > 0.0).then_some(((known[0] as usize).min(past), known[1]));
-        sampler.restore(numbers, past as u64)?;
+        sampler.restore(numbers, past as u64, room)?;
+        follow(&sampler, [&mut reported, &mut watched]);
         (history, seconds) = (about.history, about.seconds);
     }
     let (stop, reached) = loop {
@@ -35,6 +36,10 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         if !sampler.epoch(interrupt)? {
             // A part of an epoch is no epoch, but has changed the model.
             break (Stop::Interrupted, None);
+        }
+        sampler.join(room)?;
+        if sampler.shed() {
+            follow(&sampler, [&mut reported, &mut watched]);
         }
         let spent = clock.elapsed().as_secs_f64();
         seconds += spent;
@@ -93,4 +98,8 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         seconds,
         halvings: 0,
     })
+}
+
+fn follow(sampler: &Sampler, sets: [&mut Option<Evaluation>; 2]) {
+    sets.into_iter().flatten().for_each(|set| sampler.follow(set));
 }

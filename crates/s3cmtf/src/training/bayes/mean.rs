@@ -71,16 +71,36 @@ impl Naturals {
         })
     }
 
-    /// The variances of their numbers; that of the first concept, which is fixed, is 0.
-    pub(super) fn variances(&self) -> Vec<f32> {
+    /// The variances of their numbers; that of the first concept, which is fixed, is 0. Numbers of a row are correlated, and
+    /// where concepts are many, a prediction is known far better than its parts: variances are scaled so that alone they come to
+    /// what all of it does, on average over predictions, which are products of rows with vectors of these second moments.
+    pub(super) fn variances(&self, moments: &[f64]) -> Vec<f32> {
+        let rank = self.rank;
         self.solve(0.0, |precision, pull, row| {
             let free = pull.len();
-            // The diagonal of the inverse of L L' has the squared lengths of the columns of L^-1.
-            for (k, variance) in row.iter_mut().enumerate() {
-                pull.fill(0.0);
-                pull[k] = 1.0;
-                solve_lower(precision, free, pull);
-                *variance = pull.iter().map(|value| value * value).sum::<f64>() as f32;
+            // The inverse of L L' has the products of the columns of L^-1.
+            let columns: Vec<Vec<f64>> = (0..free)
+                .map(|k| {
+                    pull.fill(0.0);
+                    pull[k] = 1.0;
+                    solve_lower(precision, free, pull);
+                    pull.to_vec()
+                })
+                .collect();
+            let (mut all, mut alone) = (0.0, 0.0);
+            for k in 0..free {
+                for l in 0..=k {
+                    let product: f64 = columns[k].iter().zip(&columns[l]).map(|(a, b)| a * b).sum();
+                    let moment = moments[(k + 1) * rank + l + 1];
+                    all += if k == l { moment * product } else { 2.0 * moment * product };
+                    if k == l {
+                        alone += moment * product;
+                        row[k] = product as f32;
+                    }
+                }
+            }
+            if all > 0.0 && alone > 0.0 {
+                row.iter_mut().for_each(|variance| *variance *= (all / alone) as f32);
             }
         })
     }
@@ -124,6 +144,14 @@ impl Mean {
             variance: 0.0,
             shares: Vec::new(),
             window,
+        }
+    }
+
+    /// Makes room for other ranks, as long as no draw has counted.
+    pub(super) fn resize(&mut self, ranks: &[usize]) {
+        for (naturals, &rank) in self.naturals.iter_mut().zip(ranks) {
+            let rows = naturals.numbers.len() / Naturals::len(naturals.rank);
+            *naturals = Naturals { rank, numbers: vec![0.0; rows * Naturals::len(rank)] };
         }
     }
 
@@ -207,7 +235,7 @@ mod tests {
         assert_eq!((mean.core[0], mean.columns[0][0], mean.weights[0], mean.draws), (2.0, 4.0, 6.0, 2));
         assert_eq!((mean.variance, &mean.shares[0][..]), (2.0, &[1.0, 2.0][..]));
         // The mean precision is 3 * identity.
-        let variances = mean.naturals[0].variances();
+        let variances = mean.naturals[0].variances(&[1.0; 9]);
         let expected = [0.0, 1.0 / 3.0, 1.0 / 3.0];
         variances.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
     }

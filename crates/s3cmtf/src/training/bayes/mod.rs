@@ -5,6 +5,7 @@
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
 mod build;
+mod calibration;
 pub(super) mod cholesky;
 mod core;
 mod coupled;
@@ -17,6 +18,7 @@ mod mean;
 mod noise;
 mod packed;
 mod random;
+mod rank;
 mod regression;
 mod rows;
 mod sorted;
@@ -27,11 +29,13 @@ mod view;
 
 pub(super) use fit::fit;
 pub(super) use noise::counted;
+pub(super) use rank::{most, widest};
 
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use self::calibration::Calibration;
 use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
 use self::distinct::Distinct;
@@ -51,9 +55,12 @@ use crate::training::room::Room;
 const CORE_FROM: u64 = 4;
 /// The share of epochs before draws are typical and count.
 const EARLY: f64 = 0.75;
-/// The part of a concept's place in the core that it starts with, and how random the rest is.
-const SMALL: f32 = 0.1;
+/// What offsets start with, the variance of all interactions of two modes, and how random the rest is, which is the smaller
+/// the more modes interact.
+const OFFSETS: f32 = 0.5;
+const PAIRS: f32 = 0.1;
 const RANDOM: f32 = 0.03;
+const SMALL: f32 = 0.1;
 
 /// How many of so many epochs are over before draws count.
 pub(super) fn early(epochs: usize) -> usize {
@@ -63,6 +70,9 @@ pub(super) fn early(epochs: usize) -> usize {
 /// A problem and the state of its model.
 pub(crate) struct Sampler {
     ranks: Vec<usize>,
+    /// Whether concepts that are of no use may go.
+    auto: bool,
+    level: s3cmtf_kernels::Level,
     seed: u64,
     without: Vec<Part>,
     early: u64,
@@ -77,6 +87,8 @@ pub(crate) struct Sampler {
     matrices: Vec<Matrix>,
     noise: Noise,
     average: Mean,
+    /// As long as entries are held out: those, and all entries.
+    calibration: Option<(Calibration, Observed)>,
     epoch: u64,
     /// The model without its numbers.
     frame: Model,
@@ -98,29 +110,19 @@ impl Sampler {
         room: Option<&Room>,
     ) -> Result<Self, Error> {
         let order = problem.order();
-        let ranks = params.ranks_for(order);
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let Facts { counts, range, mean, spread, distinct, by_row, sample } = Facts::of(&entries, &rows)?;
-        let largest = last_rows(&rows);
-        let view = |mode: usize| {
-            let plan = Plan {
-                mode,
-                partner: best_partner(by_row[mode].lists(), mode),
-                ranks: &ranks,
-                level: params.level(),
-                counts: &counts[mode],
-                largest: &largest,
-                mean,
-                spread,
-                distinct: distinct.as_ref(),
-                sample: sample.lists(),
-            };
-            View::new(&entries, &plan, room)
+        let Facts { counts, range, mean, spread, .. } = Facts::of(&entries, &rows)?;
+        let auto = params.is_auto() && warm.is_none();
+        let ranks = match warm {
+            _ if auto => widest(&counts),
+            Some(model) if params.is_auto() => model.factors().iter().map(Factor::rank).collect(),
+            _ => params.ranks_for(order),
         };
-        // One after the other, each by all threads: the memory that it takes to sort is needed once.
-        let views: Vec<View> = (0..order).map(view).collect::<Result<_, Error>>()?;
-        drop(entries);
-        let lead = (0..order).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
+        let (kept, held) = calibration::split(&entries, params.epochs, params.seed)?.unzip();
+        let first = kept.as_ref().unwrap_or(&entries);
+        let Arranged { views, lead, counts } =
+            Arranged::of(first, &rows, &ranks, params.level(), (mean, spread), room)?;
+        drop(kept);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
             Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
@@ -129,6 +131,8 @@ impl Sampler {
             .map(|mode| start_rows(counts[mode].len(), ranks[mode], params.seed, mode as u64))
             .collect();
         let mut sampler = Sampler {
+            auto,
+            level: params.level(),
             seed: params.seed,
             without: params.without.clone(),
             early: early(params.epochs) as u64,
@@ -140,6 +144,7 @@ impl Sampler {
             matrices: matrices.collect(),
             average: Mean::new(&ranks, counts.iter().map(Vec::len), &params.without),
             noise: Noise::new(counts),
+            calibration: None,
             epoch: 0,
             views,
             frame: frame(problem, &ranks, range),
@@ -147,6 +152,10 @@ impl Sampler {
         };
         if let Some(warm) = warm {
             sampler.take_over(warm)?;
+        }
+        if let Some(held) = held {
+            let calibration = Calibration::new(sampler.arrange(held, params, room)?, params.epochs);
+            sampler.calibration = Some((calibration, entries));
         }
         Ok(sampler)
     }
@@ -193,12 +202,41 @@ impl Sampler {
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors };
         self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch)?;
+        self.calibrate()?;
         if let Some(share) = share {
             let (tau, spread) = (self.noise.tau, self.spread);
             let matrices = self.matrices.iter().map(|matrix| (matrix.columns(), matrix.weight(tau, spread)));
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
         Ok(true)
+    }
+
+    /// Makes the prior of interactions as tight as the entries held out ask for.
+    fn calibrate(&mut self) -> Result<(), Error> {
+        if let Some((calibration, _)) = &mut self.calibration {
+            let factors: Vec<Vec<f32>> = with_average(self.factors.clone(), &self.ranks);
+            let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
+            self.noise.hurdle = calibration.precision(self.epoch, &self.ranks, &factors, &self.core)?;
+        }
+        Ok(())
+    }
+
+    /// Lets entries take part that were held out so far, if it is time to.
+    ///
+    /// # Errors
+    /// If entries cannot be read.
+    pub(super) fn join(&mut self, room: Option<&Room>) -> Result<(), Error> {
+        let Some((_, entries)) = self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
+        else {
+            return Ok(());
+        };
+        let rows: Vec<usize> = self.noise.counts.iter().map(Vec::len).collect();
+        // There may be no room for both.
+        self.views.clear();
+        let scale = (self.mean, self.spread);
+        let arranged = Arranged::of(&entries, &rows, &self.ranks, self.level, scale, room)?;
+        (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
+        Ok(())
     }
 
     /// Whether draws have begun to count.
@@ -298,19 +336,21 @@ impl Sampler {
     /// If entries cannot be read.
     pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> Result<(f64, Vec<Option<f64>>), Error> {
         let (factors, core) = self.current();
-        let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
-            values.extend(average_row(&values, rank));
-            values
-        };
-        let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
+        let factors = with_average(factors, &self.ranks);
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-        let rmse = |view: &View| -> Result<f64, Error> {
-            let squares = Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core)?;
-            Ok(self.spread * (squares / view.entries as f64).sqrt())
-        };
-        let sets = sets.iter().map(|set| set.map(|Evaluation(view)| rmse(view)).transpose());
+        let squares = |view: &View| Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core);
+        let rmse = |squares: f64, entries: usize| self.spread * (squares / entries as f64).sqrt();
+        let one = |Evaluation(view): &Evaluation| Ok(rmse(squares(view)?, view.entries));
+        let sets = sets.iter().map(|set| set.map(one).transpose());
         let sets: Result<Vec<Option<f64>>, Error> = sets.collect();
-        Ok((rmse(&self.views[self.lead])?, sets?))
+        let lead = &self.views[self.lead];
+        let (mut sum, mut entries) = (squares(lead)?, lead.entries);
+        // Those that are held out for now are training entries, too.
+        if let Some((calibration, _)) = &self.calibration {
+            sum += squares(calibration.held())?;
+            entries += calibration.held().entries;
+        }
+        Ok((rmse(sum, entries), sets?))
     }
 
     /// The rows and the core of the model so far: the mean of draws, or while there is none, the draw itself.
@@ -342,6 +382,7 @@ impl Sampler {
             coupled.weight = found.min(f32::MAX.into()) as f32;
             let columns = self.average.columns.get(number).map_or(matrix.columns(), Vec::as_slice);
             let rank = self.ranks[matrix.mode];
+            coupled.factor = Factor::new(rank, Vec::new());
             if let Some(cells) = matrix.cells() {
                 let values = columns.iter().map(|&value| (f64::from(value) * cells.scale) as f32);
                 coupled.factor = Factor::new(rank, values.collect());
@@ -361,11 +402,16 @@ impl Sampler {
             return None;
         }
         let Mean { variance, shares, naturals, .. } = &self.average;
-        let variances = naturals.iter().zip(&self.ranks);
+        let variances = naturals.iter().zip(&self.ranks).enumerate();
         Some(Uncertainty {
             noise: (variance * self.spread * self.spread).min(f32::MAX.into()) as f32,
             shares: shares.clone(),
-            variances: variances.map(|(naturals, &rank)| Factor::new(rank, naturals.variances())).collect(),
+            variances: variances
+                .map(|(mode, (naturals, &rank))| {
+                    let moments = core::moments(&self.average.core, &self.ranks, mode);
+                    Factor::new(rank, naturals.variances(&moments))
+                })
+                .collect(),
         })
     }
 
@@ -392,6 +438,58 @@ impl Sampler {
         }
         Ok(())
     }
+}
+
+/// Entries as seen from each mode.
+struct Arranged {
+    views: Vec<View>,
+    /// The view with the longest runs.
+    lead: usize,
+    /// For each mode and row, how many entries it has.
+    counts: Vec<Vec<u32>>,
+}
+
+impl Arranged {
+    /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
+    fn of(
+        entries: &Observed,
+        rows: &[usize],
+        ranks: &[usize],
+        level: s3cmtf_kernels::Level,
+        (mean, spread): (f64, f64),
+        room: Option<&Room>,
+    ) -> Result<Self, Error> {
+        let Facts { counts, distinct, by_row, sample, .. } = Facts::of(entries, rows)?;
+        let largest = last_rows(rows);
+        let view = |mode: usize| {
+            let plan = Plan {
+                mode,
+                partner: best_partner(by_row[mode].lists(), mode),
+                ranks,
+                level,
+                counts: &counts[mode],
+                largest: &largest,
+                mean,
+                spread,
+                distinct: distinct.as_ref(),
+                sample: sample.lists(),
+            };
+            View::new(entries, &plan, room)
+        };
+        // One after the other, each by all threads: the memory that it takes to sort is needed once.
+        let views: Vec<View> = (0..rows.len()).map(view).collect::<Result<_, Error>>()?;
+        let lead = (0..rows.len()).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
+        Ok(Arranged { views, lead, counts })
+    }
+}
+
+/// Rows of each mode, and their average as one more.
+fn with_average(factors: Vec<Vec<f32>>, ranks: &[usize]) -> Vec<Vec<f32>> {
+    let more = |(mut values, &rank): (Vec<f32>, &usize)| {
+        values.extend(average_row(&values, rank));
+        values
+    };
+    factors.into_iter().zip(ranks).map(more).collect()
 }
 
 /// The sum of squares of each concept, in pieces of a fixed size, so that it does not depend on the threads.
@@ -501,19 +599,20 @@ fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
     values
 }
 
-/// A core in which the second concept of each mode is its offset and like concepts of two modes interact, all weakly; the
-/// rest is random and weaker, so that concepts differ from the start.
+/// A core in which the second concept of each mode is its offset and like concepts of two modes interact; the rest is random
+/// and weak, so that concepts differ from the start.
 fn start_core(ranks: &[usize], seed: u64) -> Vec<f32> {
     let mut generator = generator(seed, [0, 6 << 32, 0]);
+    let pairs = ranks.iter().map(|&rank| rank.saturating_sub(1)).min().unwrap_or(1).max(1);
+    let pair = (PAIRS / pairs as f32).sqrt();
     let value = |index: Vec<usize>| {
         let active: Vec<usize> = index.into_iter().filter(|&j| j > 0).collect();
-        let part = match active.as_slice() {
+        match active.as_slice() {
             [] => 0.0,
-            [OFFSET] => 1.0,
-            [a, b] if a == b => 1.0,
-            _ => RANDOM * normal(&mut generator) as f32,
-        };
-        part * SMALL.powi(active.len() as i32)
+            [OFFSET] => OFFSETS,
+            [a, b] if a == b => pair,
+            _ => RANDOM * SMALL.powi(active.len() as i32) * normal(&mut generator) as f32,
+        }
     };
     layout::concepts(ranks).map(value).collect()
 }

@@ -25,22 +25,16 @@ const ROWS: usize = 2048;
 /// Precisions beyond this are no longer told apart from an exact fit; the data have a spread of 1.
 const MOST: f64 = 1e5;
 
-/// Interactions are weak while their variance is this share of the noise's. The hurdle is then at least so much; errors wilder
-/// than so many times a normal kurtosis are outliers and say no more.
-const WEAK: f64 = 0.02;
-const HURDLE: f64 = 1.1;
-const WILD: f64 = 10.0;
-
 /// The precisions of entries.
 pub(super) struct Noise {
     pub(super) tau: f64,
     /// For each mode and row, the square root of its share.
     pub(super) roots: Vec<Vec<f32>>,
     nu: Vec<f64>,
-    /// The precision of the prior of concepts that interact. As long as interactions are weak it is above 1: what has no more evidence
-    /// than chance then fades, as each epoch brings rows back to a variance of 1 and shrinks the core instead.
+    /// The precision of the prior of concepts that interact, see [`Calibration`](super::calibration::Calibration).
     pub(super) hurdle: f64,
-    counts: Vec<Vec<u32>>,
+    /// For each mode and row, how many entries it has.
+    pub(super) counts: Vec<Vec<u32>>,
 }
 
 impl Noise {
@@ -54,17 +48,6 @@ impl Noise {
     pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, seed: u64, epoch: u64) {
         let mut generator = generator(seed, [epoch, 1 << 32, 0]);
         self.tau = gamma(&mut generator, 1.0 + 0.5 * entries as f64, 1.0 + 0.5 * squares).min(MOST);
-    }
-
-    /// Sets the hurdle of interactions, given the sums of the weighted errors' second and fourth powers over all entries, and the
-    /// variance that interactions give to predictions.
-    pub(super) fn set_hurdle(&mut self, [squares, fourth]: [f64; 2], entries: usize, interactions: f64) {
-        // Normal errors have a kurtosis of 3. Where it is larger, noise differs between rows in ways that shares do not show,
-        // and chance agreements between entries are taken for more than they are.
-        let kurtosis = fourth * entries as f64 / (squares * squares);
-        let excess = if kurtosis.is_finite() { kurtosis / 3.0 } else { 1.0 };
-        let weak = interactions * self.tau < WEAK;
-        self.hurdle = if weak { excess.clamp(1.0, WILD).sqrt().max(HURDLE) } else { 1.0 };
     }
 
     /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes, and its

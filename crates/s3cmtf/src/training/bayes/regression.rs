@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::random::{generator, half_cauchy, normal};
+use super::rank::some;
 use crate::model::{Effects, Factor};
 use crate::problem::{Coupled, Kind};
 use crate::training::gram::gram;
@@ -185,6 +186,13 @@ impl Regression {
             values.iter_mut().zip(&pull).for_each(|(value, &solved)| *value = solved as f32);
         });
         all
+    }
+
+    /// Keeps some concepts.
+    pub(super) fn keep(&mut self, kept: &[usize], rank: usize) {
+        self.effects = some(&self.effects, rank, kept);
+        self.means = some(&self.means, rank, kept);
+        self.precisions = kept.iter().map(|&k| self.precisions[k]).collect();
     }
 
     /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.

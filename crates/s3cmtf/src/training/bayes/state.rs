@@ -3,11 +3,14 @@
 use super::Sampler;
 use crate::Error;
 use crate::training::checkpoint::Numbers;
+use crate::training::room::Room;
 
 impl Sampler {
     /// What the next epoch depends on.
     pub(super) fn numbers(&self) -> Numbers {
         let mut numbers = Numbers::default();
+        let ranks: Vec<f64> = self.ranks.iter().map(|&rank| rank as f64).collect();
+        numbers.put_doubles("ranks", &ranks);
         for (mode, factor) in self.factors.iter().enumerate() {
             numbers.put(format!("factor.{mode}"), factor);
             numbers.put(format!("root.{mode}"), &self.noise.roots[mode]);
@@ -29,6 +32,9 @@ impl Sampler {
         numbers.put_doubles("weights", &self.average.weights);
         let average = [self.average.draws as f64, self.average.variance];
         numbers.put_doubles("average", &average);
+        if let Some((calibration, _)) = &self.calibration {
+            calibration.put(&mut numbers);
+        }
         numbers.put_doubles("noise", &[self.noise.tau, self.noise.hurdle]);
         numbers
     }
@@ -37,8 +43,23 @@ impl Sampler {
     ///
     /// # Errors
     /// If the numbers are those of another run.
-    pub(super) fn restore(&mut self, mut numbers: Numbers, epoch: u64) -> Result<(), Error> {
+    pub(super) fn restore(
+        &mut self,
+        mut numbers: Numbers,
+        epoch: u64,
+        room: Option<&Room>,
+    ) -> Result<(), Error> {
         self.epoch = epoch;
+        self.join(room)?;
+        if let Some((calibration, _)) = &mut self.calibration {
+            calibration.get(&mut numbers)?;
+        }
+        let mut ranks = vec![0.0; self.ranks.len()];
+        numbers.get_doubles("ranks", &mut ranks)?;
+        // It had at most as many as it started with.
+        let ranks: Vec<usize> =
+            ranks.iter().zip(&self.ranks).map(|(&rank, &most)| (rank as usize).clamp(2, most)).collect();
+        self.reduce(&ranks);
         let mut average = [0.0; 2];
         numbers.get_doubles("average", &mut average)?;
         // No epoch gives more than one.

@@ -1,0 +1,120 @@
+//! Interactions earn their place, on entries that were held out.
+//!
+//! Noise that differs from row to row looks like interactions, and where rows have few entries, the model takes it for
+//! those: its own posterior is too sure of them. So a part of the entries is left out in the first half of a run, and what
+//! interactions predict there is held against what is there. If the best factor of those predictions is below 1, they are
+//! too large, and the prior of rows gets tighter; where they say nothing, it is tight enough for them to fade away.
+
+use super::Evaluation;
+use super::core::{CoreState, Pass};
+use super::view::View;
+use crate::Error;
+use crate::problem::{HoldOut, Observed};
+use crate::training::checkpoint::Numbers;
+
+/// The share of entries that are held out; more where those would be fewer than this, but never beyond the second share.
+const SHARE: f64 = 0.1;
+const ENOUGH: f64 = 2500.0;
+const LARGEST: f64 = 0.25;
+/// The most and the fewest that are; fewer would say nothing.
+const MOST: f64 = 100_000.0;
+const FEWEST: f64 = 50.0;
+/// So that others who hold out entries with the same seed have others.
+const OWN: u64 = 0x6361_6c69_6272_6174;
+/// Interactions have so many epochs to form before they are judged, and are for at least half as many. From the middle of a run
+/// on, all entries take part.
+const FROM: u64 = 20;
+const UNTIL: f64 = 0.5;
+/// The logarithm of the prior's precision where interactions say nothing.
+const STEEP: f64 = 0.4;
+/// What is kept of the mean prediction, and of the precision, when a new draw comes.
+const KEEP: f32 = 0.8;
+
+/// How much of what interactions predict is there.
+pub(super) struct Calibration {
+    held: Evaluation,
+    /// For each entry held out, the mean of what interactions predict.
+    mean: Vec<f32>,
+    /// The logarithm of the precision of the prior of concepts that interact.
+    log: f64,
+    until: u64,
+}
+
+/// Holds out entries to calibrate by, in a run of so many epochs: what is left, and those. Nothing if either are too few.
+pub(super) fn split(
+    entries: &Observed,
+    epochs: usize,
+    seed: u64,
+) -> Result<Option<(Observed, Observed)>, Error> {
+    let count = entries.len().max(1) as f64;
+    let share = (ENOUGH / count).clamp(SHARE, LARGEST).min(MOST / count);
+    if share * count < FEWEST || until(epochs) > super::early(epochs) as u64 {
+        return Ok(None);
+    }
+    entries.split(HoldOut::Random(share), seed ^ OWN).map(Some)
+}
+
+/// The epoch after which all entries take part. In short runs that is after draws have begun to count: there is no time to hold
+/// any out.
+fn until(epochs: usize) -> u64 {
+    ((UNTIL * epochs as f64) as u64).max(FROM + FROM / 2)
+}
+
+impl Calibration {
+    pub(super) fn new(held: Evaluation, epochs: usize) -> Self {
+        let mean = vec![0.0; held.0.entries];
+        Calibration { held, mean, log: 0.0, until: until(epochs) }
+    }
+
+    /// The entries that are held out.
+    pub(super) fn held(&self) -> &View {
+        &self.held.0
+    }
+
+    pub(super) fn held_mut(&mut self) -> &mut View {
+        &mut self.held.0
+    }
+
+    /// Whether an epoch is the last, or beyond.
+    pub(super) fn is_over(&self, epoch: u64) -> bool {
+        epoch >= self.until
+    }
+
+    /// The precision of the prior of concepts that interact, given what an epoch has drawn.
+    pub(super) fn precision(
+        &mut self,
+        epoch: u64,
+        ranks: &[usize],
+        factors: &[&[f32]],
+        core: &CoreState,
+    ) -> Result<f64, Error> {
+        if epoch >= FROM {
+            let pass = Pass { view: &self.held.0, ranks, factors };
+            let all = pass.each(&core.values, |_, prediction| prediction)?;
+            let rest = pass.each(&core.calm(), |value, prediction| [value - prediction, prediction])?;
+            let (mut products, mut squares) = (0.0, 0.0);
+            let keep = if epoch == FROM { 0.0 } else { KEEP };
+            for ((mean, all), [rest, calm]) in self.mean.iter_mut().zip(all).zip(rest) {
+                *mean = keep * *mean + (1.0 - keep) * (all - calm);
+                products += f64::from(*mean) * f64::from(rest);
+                squares += f64::from(*mean).powi(2);
+            }
+            let factor = if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 1.0 };
+            let keep = f64::from(KEEP);
+            self.log = keep * self.log + (1.0 - keep) * STEEP * (1.0 - factor).powi(2);
+        }
+        Ok(self.log.exp())
+    }
+
+    /// Puts what the next draw depends on among numbers.
+    pub(super) fn put(&self, numbers: &mut Numbers) {
+        numbers.put("calibration.mean", &self.mean);
+        numbers.put_doubles("calibration", &[self.log]);
+    }
+
+    /// Takes it back.
+    pub(super) fn get(&mut self, numbers: &mut Numbers) -> Result<(), Error> {
+        numbers.get("calibration.mean", &mut self.mean)?;
+        numbers.get_doubles("calibration", std::slice::from_mut(&mut self.log))
+    }
+}
