@@ -1,14 +1,10 @@
 //! `s3cmtf evaluate --ablate`.
 
 use std::fmt::Write as _;
-#[cfg(unix)]
-use std::io::{BufRead, BufReader, Read};
-#[cfg(unix)]
-use std::process::{Command, Stdio};
 
-#[cfg(unix)]
-use crate::harness::BINARY;
 use crate::harness::Folder;
+#[cfg(unix)]
+use crate::harness::{BINARY, interrupted};
 
 /// A folder with `ratings.csv`, `genres.csv`, which says what ratings are about, and `colours.csv`, which does not.
 fn with_tables() -> Folder {
@@ -88,14 +84,8 @@ fn an_interrupt_leaves_the_rows_so_far() {
     let folder = with_tables();
     folder.run(&FIT.replace("--epochs 40", "--epochs 1500")).succeeds();
     let mut command = folder.command(BINARY);
-    command.args(["evaluate", "model", "--ablate", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    stdout.read_line(&mut String::new()).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    command.args(["evaluate", "model", "--ablate", "--json"]);
+    let rest = interrupted(command);
     assert!(rest.lines().last().unwrap().contains("\"interrupted\":true"), "{rest}");
 }
 

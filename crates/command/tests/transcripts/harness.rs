@@ -136,3 +136,19 @@ impl Shown {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
+
+/// What a command that was interrupted after its first line still prints; it must end as one that was.
+#[cfg(unix)]
+pub(crate) fn interrupted(mut command: Command) -> String {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut String::new()).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    rest
+}

@@ -1,11 +1,9 @@
 //! `s3cmtf tune`.
 
 use std::fmt::Write as _;
-#[cfg(unix)]
-use std::io::{BufRead, BufReader, Read};
-#[cfg(unix)]
-use std::process::{Command, Stdio};
 
+#[cfg(unix)]
+use crate::harness::interrupted;
 use crate::harness::{BINARY, Folder, Shown};
 
 /// A folder with `matrix.tns`, of rank 2 and a constant.
@@ -167,14 +165,8 @@ fn an_interrupt_leaves_the_table_so_far() {
     let folder = with_matrix();
     let search = "tune matrix.tns --rank 2 --epochs 3000 --threads 1 --budget 3600 --json";
     let mut command = folder.command(BINARY);
-    command.args(search.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    stdout.read_line(&mut String::new()).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    command.args(search.split(' '));
+    let rest = interrupted(command);
     let end = rest.lines().last().unwrap();
     assert!(end.contains("\"end\":\"interrupted\"") && end.contains("\"command\":\"s3cmtf fit"), "{rest}");
 }

@@ -241,6 +241,20 @@ mod tests {
     }
 
     #[test]
+    fn variances_alone_come_to_what_they_do_with_correlations() {
+        // The inverse of (2, 1; 1, 2) is (2, -1; -1, 2) / 3: the sum of both has a variance of 2/3, where 4/3 would be without
+        // their correlation, and the difference of both one of 2.
+        let naturals = Naturals { rank: 3, numbers: vec![2.0, 1.0, 2.0, 0.0, 0.0] };
+        for (product, expected) in [(1.0, 1.0 / 3.0), (-1.0, 1.0), (0.0, 2.0 / 3.0)] {
+            let moments = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, product, 1.0];
+            let variances = naturals.variances(&moments);
+            for (variance, expected) in variances.iter().zip([0.0, expected, expected]) {
+                assert!((f64::from(*variance) - expected).abs() < 1e-6, "{product}: {variances:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_change_of_scale_is_one_of_the_mean() {
         let mut mean = Mean::new(&[3, 2], [1, 1].into_iter(), &[]);
         let share = mean.begin();

@@ -4,6 +4,7 @@
 //! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
+mod arranged;
 mod build;
 mod calibration;
 pub(super) mod cholesky;
@@ -35,15 +36,14 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use self::arranged::{Arranged, Facts, last_rows};
 use self::calibration::Calibration;
 use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
-use self::distinct::Distinct;
 use self::mean::{Mean, Naturals};
 use self::noise::Noise;
 use self::random::{gamma, generator, normal};
 use self::rows::Given;
-use self::sorted::{Sample, best_partner};
 use self::view::{Plan, View};
 use crate::Error;
 use crate::model::{Core, CoupledFactor, Factor, Model, Uncertainty, average_row};
@@ -214,8 +214,7 @@ impl Sampler {
     /// Makes the prior of interactions as tight as the entries held out ask for.
     fn calibrate(&mut self) -> Result<(), Error> {
         if let Some((calibration, _)) = &mut self.calibration {
-            let factors: Vec<Vec<f32>> = with_average(self.factors.clone(), &self.ranks);
-            let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
+            let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
             self.noise.hurdle = calibration.precision(self.epoch, &self.ranks, &factors, &self.core)?;
         }
         Ok(())
@@ -336,7 +335,11 @@ impl Sampler {
     /// If entries cannot be read.
     pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> Result<(f64, Vec<Option<f64>>), Error> {
         let (factors, core) = self.current();
-        let factors = with_average(factors, &self.ranks);
+        let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
+            values.extend(average_row(&values, rank));
+            values
+        };
+        let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
         let squares = |view: &View| Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core);
         let rmse = |squares: f64, entries: usize| self.spread * (squares / entries as f64).sqrt();
@@ -440,58 +443,6 @@ impl Sampler {
     }
 }
 
-/// Entries as seen from each mode.
-struct Arranged {
-    views: Vec<View>,
-    /// The view with the longest runs.
-    lead: usize,
-    /// For each mode and row, how many entries it has.
-    counts: Vec<Vec<u32>>,
-}
-
-impl Arranged {
-    /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
-    fn of(
-        entries: &Observed,
-        rows: &[usize],
-        ranks: &[usize],
-        level: s3cmtf_kernels::Level,
-        (mean, spread): (f64, f64),
-        room: Option<&Room>,
-    ) -> Result<Self, Error> {
-        let Facts { counts, distinct, by_row, sample, .. } = Facts::of(entries, rows)?;
-        let largest = last_rows(rows);
-        let view = |mode: usize| {
-            let plan = Plan {
-                mode,
-                partner: best_partner(by_row[mode].lists(), mode),
-                ranks,
-                level,
-                counts: &counts[mode],
-                largest: &largest,
-                mean,
-                spread,
-                distinct: distinct.as_ref(),
-                sample: sample.lists(),
-            };
-            View::new(entries, &plan, room)
-        };
-        // One after the other, each by all threads: the memory that it takes to sort is needed once.
-        let views: Vec<View> = (0..rows.len()).map(view).collect::<Result<_, Error>>()?;
-        let lead = (0..rows.len()).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
-        Ok(Arranged { views, lead, counts })
-    }
-}
-
-/// Rows of each mode, and their average as one more.
-fn with_average(factors: Vec<Vec<f32>>, ranks: &[usize]) -> Vec<Vec<f32>> {
-    let more = |(mut values, &rank): (Vec<f32>, &usize)| {
-        values.extend(average_row(&values, rank));
-        values
-    };
-    factors.into_iter().zip(ranks).map(more).collect()
-}
-
 /// The sum of squares of each concept, in pieces of a fixed size, so that it does not depend on the threads.
 fn squares(values: &[f32], rank: usize) -> Vec<f64> {
     const PIECE: usize = 4096;
@@ -506,87 +457,6 @@ fn squares(values: &[f32], rank: usize) -> Vec<f64> {
         })
         .collect();
     (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect()
-}
-
-/// What is known of entries before they are ordered.
-struct Facts {
-    /// For each mode and row, how many entries it has.
-    counts: Vec<Vec<u32>>,
-    range: [f32; 2],
-    mean: f64,
-    spread: f64,
-    /// The distinct values, if entries are in memory and those are few.
-    distinct: Option<Distinct>,
-    /// For each mode, all entries of some of its rows.
-    by_row: Vec<Sample>,
-    /// Any entries; none if they are in memory, where nothing has to be guessed.
-    sample: Sample,
-}
-
-impl Facts {
-    /// Of entries on modes of so many rows.
-    fn of(entries: &Observed, rows: &[usize]) -> Result<Self, Error> {
-        let (order, len) = (rows.len(), entries.len());
-        let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
-        let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
-        let taken: Vec<Vec<bool>> =
-            rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
-        let mut sample = Sample::new(order, len);
-        let is_there = matches!(entries, Observed::There(_));
-        let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
-        entries.each(&mut |lists, values| {
-            let rows = || {
-                let modes = counts.par_iter_mut().zip(by_row.par_iter_mut()).zip(&taken).zip(lists);
-                modes.for_each(|(((counts, sample), taken), list)| {
-                    for (place, &row) in list.iter().enumerate() {
-                        counts[row as usize] += 1;
-                        if taken[row as usize] {
-                            sample.take(lists, place);
-                        }
-                    }
-                });
-            };
-            let of_values = || {
-                for (place, &value) in values.iter().enumerate() {
-                    (low, high) = (low.min(value), high.max(value));
-                    sum += f64::from(value);
-                    if is_there && sample.takes((first + place) as u64) {
-                        sample.take(lists, place);
-                    }
-                }
-            };
-            rayon::join(rows, of_values);
-            first += values.len();
-            Ok(())
-        })?;
-        let mean = sum / len.max(1) as f64;
-        let mut squares = 0.0;
-        entries.each(&mut |_, values| {
-            values.iter().for_each(|&value| squares += (f64::from(value) - mean).powi(2));
-            Ok(())
-        })?;
-        let spread = spread(mean, squares / len.max(1) as f64);
-        let distinct = match entries {
-            Observed::Here(entries) => Distinct::of(entries.values()),
-            Observed::There(_) => None,
-        };
-        Ok(Facts { counts, range: [low, high], mean, spread, distinct, by_row, sample })
-    }
-}
-
-/// The last row of modes of so many rows.
-fn last_rows(rows: &[usize]) -> Vec<u32> {
-    rows.iter().map(|&rows| rows.saturating_sub(1) as u32).collect()
-}
-
-/// What values of this mean and variance are divided by.
-fn spread(mean: f64, variance: f64) -> f64 {
-    if variance > 1e-12 * mean * mean {
-        variance.sqrt()
-    } else {
-        // Equal values, up to rounding: hardly any spread.
-        (1e-6 * mean.abs()).max(1e-30)
-    }
 }
 
 /// Random rows: the first concept is 1, the others are normal.

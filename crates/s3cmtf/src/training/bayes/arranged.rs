@@ -1,0 +1,134 @@
+//! Entries on their way into views: what is known of them before they are ordered, and their order for each mode.
+
+use rayon::prelude::*;
+
+use super::distinct::Distinct;
+use super::sorted::{Sample, best_partner};
+use super::view::{Plan, View};
+use crate::Error;
+use crate::problem::Observed;
+use crate::training::room::Room;
+
+/// What is known of entries before they are ordered.
+pub(super) struct Facts {
+    /// For each mode and row, how many entries it has.
+    pub(super) counts: Vec<Vec<u32>>,
+    pub(super) range: [f32; 2],
+    pub(super) mean: f64,
+    pub(super) spread: f64,
+    /// The distinct values, if entries are in memory and those are few.
+    pub(super) distinct: Option<Distinct>,
+    /// For each mode, all entries of some of its rows.
+    pub(super) by_row: Vec<Sample>,
+    /// Any entries; none if they are in memory, where nothing has to be guessed.
+    pub(super) sample: Sample,
+}
+
+impl Facts {
+    /// Of entries on modes of so many rows.
+    pub(super) fn of(entries: &Observed, rows: &[usize]) -> Result<Self, Error> {
+        let (order, len) = (rows.len(), entries.len());
+        let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
+        let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
+        let taken: Vec<Vec<bool>> =
+            rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
+        let mut sample = Sample::new(order, len);
+        let is_there = matches!(entries, Observed::There(_));
+        let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
+        entries.each(&mut |lists, values| {
+            let rows = || {
+                let modes = counts.par_iter_mut().zip(by_row.par_iter_mut()).zip(&taken).zip(lists);
+                modes.for_each(|(((counts, sample), taken), list)| {
+                    for (place, &row) in list.iter().enumerate() {
+                        counts[row as usize] += 1;
+                        if taken[row as usize] {
+                            sample.take(lists, place);
+                        }
+                    }
+                });
+            };
+            let of_values = || {
+                for (place, &value) in values.iter().enumerate() {
+                    (low, high) = (low.min(value), high.max(value));
+                    sum += f64::from(value);
+                    if is_there && sample.takes((first + place) as u64) {
+                        sample.take(lists, place);
+                    }
+                }
+            };
+            rayon::join(rows, of_values);
+            first += values.len();
+            Ok(())
+        })?;
+        let mean = sum / len.max(1) as f64;
+        let mut squares = 0.0;
+        entries.each(&mut |_, values| {
+            values.iter().for_each(|&value| squares += (f64::from(value) - mean).powi(2));
+            Ok(())
+        })?;
+        let spread = spread(mean, squares / len.max(1) as f64);
+        let distinct = match entries {
+            Observed::Here(entries) => Distinct::of(entries.values()),
+            Observed::There(_) => None,
+        };
+        Ok(Facts { counts, range: [low, high], mean, spread, distinct, by_row, sample })
+    }
+}
+
+/// The last row of modes of so many rows.
+pub(super) fn last_rows(rows: &[usize]) -> Vec<u32> {
+    rows.iter().map(|&rows| rows.saturating_sub(1) as u32).collect()
+}
+
+/// What values of this mean and variance are divided by.
+fn spread(mean: f64, variance: f64) -> f64 {
+    if variance > 1e-12 * mean * mean {
+        variance.sqrt()
+    } else {
+        // Equal values, up to rounding: hardly any spread.
+        (1e-6 * mean.abs()).max(1e-30)
+    }
+}
+
+/// Entries as seen from each mode.
+pub(super) struct Arranged {
+    pub(super) views: Vec<View>,
+    /// The view with the longest runs.
+    pub(super) lead: usize,
+    /// For each mode and row, how many entries it has.
+    pub(super) counts: Vec<Vec<u32>>,
+}
+
+impl Arranged {
+    /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
+    pub(super) fn of(
+        entries: &Observed,
+        rows: &[usize],
+        ranks: &[usize],
+        level: s3cmtf_kernels::Level,
+        (mean, spread): (f64, f64),
+        room: Option<&Room>,
+    ) -> Result<Self, Error> {
+        let Facts { counts, distinct, by_row, sample, .. } = Facts::of(entries, rows)?;
+        let largest = last_rows(rows);
+        let view = |mode: usize| {
+            let plan = Plan {
+                mode,
+                partner: best_partner(by_row[mode].lists(), mode),
+                ranks,
+                level,
+                counts: &counts[mode],
+                largest: &largest,
+                mean,
+                spread,
+                distinct: distinct.as_ref(),
+                sample: sample.lists(),
+            };
+            View::new(entries, &plan, room)
+        };
+        // One after the other, each by all threads: the memory that it takes to sort is needed once.
+        let views: Vec<View> = (0..rows.len()).map(view).collect::<Result<_, Error>>()?;
+        let lead = (0..rows.len()).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
+        Ok(Arranged { views, lead, counts })
+    }
+}
