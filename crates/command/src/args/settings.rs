@@ -101,7 +101,10 @@ impl Rank {
 }
 
 pub(crate) fn rank(text: &str) -> Result<Rank, String> {
-    if text == "auto" { Ok(Rank::Auto) } else { whole::<usize>(text).map(Rank::Of) }
+    match text {
+        "auto" => Ok(Rank::Auto),
+        _ => whole::<usize>(text).map(Rank::Of).map_err(|_| "should be auto or a whole number".to_owned()),
+    }
 }
 
 impl SettingArgs {
