@@ -47,7 +47,7 @@ fn predict(
     table: Option<&Table>,
     args: &PredictArgs,
 ) -> anyhow::Result<(Vec<f32>, Option<Vec<f32>>)> {
-    let values = model.predict(cells, args.clip)?;
+    let values = model.predict(cells, args.clip.clips(model))?;
     let stds = args.std.then(|| model.std(cells)).transpose()?;
     let names = unknown::named(model.modes(), cells, table);
     print::note_unknown(cells.name(), model.unknown(cells), cells.len(), &names);

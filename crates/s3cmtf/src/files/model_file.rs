@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::table::{Binning, Labels};
 use crate::{
-    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, Uncertainty,
+    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, StdScale,
+    Uncertainty,
 };
 
 /// The version of the format that is written; older ones are read as well.
@@ -30,6 +31,9 @@ struct Header {
     /// The noise of [`Uncertainty`], whose other numbers are tensors; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     noise: Option<f32>,
+    /// Its scale; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    std_scale: Option<StdScale>,
     /// What of [`Offsets`] is no tensor; not in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offsets: Option<OffsetsHeader>,
@@ -99,6 +103,7 @@ impl Header {
             coupled: model.coupled().iter().map(coupled).collect(),
             range: model.range(),
             noise: model.uncertainty().map(|uncertainty| uncertainty.noise),
+            std_scale: model.uncertainty().and_then(|uncertainty| uncertainty.scale.clone()),
             offsets: model
                 .offsets()
                 .map(|offsets| OffsetsHeader { mean: offsets.mean, lambdas: offsets.lambdas.clone() }),
@@ -238,7 +243,9 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
     for (number, matrix) in header.coupled.into_iter().enumerate() {
         coupled.push(tensors.coupled(number, matrix, &factors)?);
     }
-    let uncertainty = header.noise.map(|noise| tensors.uncertainty(noise, factors.len())).transpose()?;
+    let scale = header.std_scale;
+    let uncertainty =
+        header.noise.map(|noise| tensors.uncertainty(noise, scale, factors.len())).transpose()?;
     let offsets = header.offsets.map(|header| tensors.offsets(header, factors.len())).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
         return Err(format!("has a tensor \"{name}\" that does not belong to its model"));
@@ -330,13 +337,18 @@ impl Tensors<'_> {
         }
     }
 
-    fn uncertainty(&mut self, noise: f32, modes: usize) -> Result<Uncertainty, String> {
+    fn uncertainty(
+        &mut self,
+        noise: f32,
+        scale: Option<StdScale>,
+        modes: usize,
+    ) -> Result<Uncertainty, String> {
         let (mut shares, mut variances) = (Vec::new(), Vec::new());
         for number in 0..modes {
             shares.push(self.take(&format!("share.{number}"), Dtype::F32, f32::from_le_bytes)?.1);
             variances.push(self.factor(&format!("variance.{number}"))?);
         }
-        Ok(Uncertainty { noise, shares, variances })
+        Ok(Uncertainty { noise, shares, variances, scale })
     }
 
     fn offsets(

@@ -3,8 +3,8 @@
 use super::*;
 use crate::table::{Binning, time::Bin};
 use crate::{
-    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, Stop, Summary,
-    Uncertainty,
+    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale, Stop,
+    Summary, Uncertainty,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -94,6 +94,7 @@ fn full() -> Model {
         noise: 0.3,
         shares: vec![vec![1.0, 0.5, 2.0, 1.5], vec![1.0; 3], vec![0.1; 2]],
         variances: [factor(4, 2), factor(3, 3), factor(2, 1)].map(squared).into(),
+        scale: Some(StdScale { points: vec![[1.0, 0.9], [1.0 / 3.0 + 4.0, 1.1]] }),
     })
     .unwrap()
     .with_offsets(Offsets {
