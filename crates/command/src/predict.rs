@@ -10,10 +10,13 @@ use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Entries, Model};
 
 use crate::args::PredictArgs;
-use crate::{print, source, unknown};
+use crate::{out, print, source, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    if let Some(out) = &args.out {
+        out::check_apart(out, std::slice::from_ref(&args.coords), &[], None)?;
+    }
     let (model, _) = files::load(&args.model)?;
     let given = source::given(std::slice::from_ref(&args.coords), &args.file);
     let Cells { entries: cells, table } = input::known_cells(&given, model.modes())?;

@@ -135,7 +135,8 @@ impl Run {
         detached(py, || {
             files::check_out(&folder)?;
             let kept = data.map(|data| KeptData::of(data, &folder)).transpose()?;
-            files::save_with(&self.run, kept.as_ref(), &folder)
+            // Here everything is still in memory, and a second try costs nothing.
+            files::save_with(&self.run, kept.as_ref(), &folder)?.map_or(Ok(()), Err)
         })
     }
 }
