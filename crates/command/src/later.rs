@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use s3cmtf::files::KeptData;
 use s3cmtf::input::Later;
 use s3cmtf::{FoldIn, Folded, Run, files};
 
 use crate::args::{LaterArgs, typed_line};
 use crate::couple::couples;
 use crate::failure::usage;
-use crate::{print, source};
+use crate::{print, saved, source};
 
 /// Runs `fold-in`: rows for new ids, and nothing else changes.
 pub(crate) fn fold_in(args: &LaterArgs) -> anyhow::Result<ExitCode> {
@@ -31,11 +32,13 @@ fn run(
         return Err(usage("fold-in needs a TENSOR of new entries, or --couple with rows of new ids"));
     }
     files::check_out(&args.out)?;
-    let (model, mut record) = files::load(&args.model)?;
+    let (known, mut record) = files::load(&args.model)?;
     let tensor = args.tensor.as_ref().map(|path| source::given(std::slice::from_ref(path), &args.file));
-    let later = Later::read(&model, tensor.as_ref(), &couples(&args.couple), args.value.as_deref())?;
+    let later = Later::read(&known, tensor.as_ref(), &couples(&args.couple), args.value.as_deref())?;
     let Later { entries, coupled, namings, duplicates } = later;
-    let mut data = FoldIn::new(&model, &record.params).namings(namings).duplicates(duplicates);
+    let before = saved::data(&args.model, &known)?;
+    let (later_entries, later_coupled) = (entries.clone(), coupled.clone());
+    let mut data = FoldIn::new(&known, &record.params).namings(namings).duplicates(duplicates);
     if let Some(entries) = entries {
         data = data.entries(entries);
     }
@@ -51,7 +54,17 @@ fn run(
     let own = typed_line();
     record.command = Some(record.command.map_or(own.clone(), |before| format!("{before} && {own}")));
     let run = Run { model, record };
-    files::save(&run, &args.out)?;
+    // What was seen is not recommended, and the next to train has all of it.
+    let grown = before.map(|before| {
+        before.with_later(run.model.modes(), later_entries.as_ref(), &later_coupled, duplicates)
+    });
+    let kept = grown.map(|grown| grown.and_then(|grown| KeptData::of(&grown, &args.out)));
+    let kept = kept.and_then(|kept| {
+        kept.inspect_err(|error| print::note(format_args!("the model is saved without data: {error}"))).ok()
+    });
+    if let Some(error) = files::save_with(&run, kept.as_ref(), &args.out)? {
+        print::note(format_args!("the model is saved, but not its data: {error}"));
+    }
     let list = |counts: &[usize]| {
         let mode = |(mode, count): (&s3cmtf::Mode, &usize)| format!("{} {count}", mode.name());
         run.model.modes().iter().zip(counts).map(mode).collect::<Vec<_>>().join(", ")

@@ -42,12 +42,10 @@ mod unknown;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Args, Verb};
+use args::Verb;
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().verb {
+    let outcome = match args::parse().verb {
         Verb::Fit(args) => fit::run(&args),
         Verb::Evaluate(args) => evaluate::run(&args),
         Verb::Tune(args) => tune::run(&args),

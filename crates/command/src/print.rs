@@ -4,16 +4,20 @@
 //! otherwise (a full disk) is one. A stderr that fails leaves nobody to tell.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
 use anstream::AutoStream;
 use anyhow::Context;
 
 use crate::show::{ERROR, NOTE, styled as coloured};
 
-/// Writes results to stdout, as they are.
+/// Writes results to stdout, as they are; to a terminal, without what it would obey.
 pub(crate) fn out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    through(io::stdout().lock(), write)
+    if io::stdout().is_terminal() {
+        through(Shown(io::stdout().lock()), write)
+    } else {
+        through(io::stdout().lock(), write)
+    }
 }
 
 /// Writes results to stdout for a person: colours are kept on a terminal that has them, unless NO_COLOR is set, and anywhere
@@ -52,7 +56,7 @@ pub(crate) fn table(rows: &[(&str, String)]) -> anyhow::Result<()> {
 
 /// Writes a line about the state of things to stderr.
 pub(crate) fn status(line: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", harmless(&line.to_string()));
 }
 
 /// Tells of something odd that does not stop the run.
@@ -68,8 +72,56 @@ pub(crate) fn error(what: impl Display) {
 fn tell(word: &str, what: impl Display) {
     let mut stderr = AutoStream::auto(io::stderr().lock());
     let _ = write!(stderr, "{word}");
-    // As it is: what is said of files and names is not for us to change.
-    let _ = writeln!(stderr.into_inner(), " {what}");
+    let _ = writeln!(stderr.into_inner(), " {}", harmless(&what.to_string()));
+}
+
+/// The most characters of a message.
+const LONGEST: usize = 4000;
+
+/// A text that may come from a file, without what a terminal would take for orders, and no longer than somebody reads.
+fn harmless(text: &str) -> String {
+    let mut clean = String::new();
+    for (place, c) in text.chars().enumerate() {
+        if place == LONGEST {
+            clean.push_str(&format!(" .. ({} characters more)", text.chars().count() - LONGEST));
+            break;
+        }
+        match c {
+            '\n' | '\t' => clean.push(c),
+            c if is_order(c) => clean.extend(c.escape_unicode()),
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
+/// Whether a terminal does not show a character but obeys it: controls, and those that turn the direction of writing.
+fn is_order(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Writes what is shown as it is, and orders to a terminal as their codes.
+struct Shown<W>(W);
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for chunk in bytes.utf8_chunks() {
+            let mut from = 0;
+            let orders = chunk.valid().match_indices(|c| is_order(c) && !matches!(c, '\n' | '\t' | '\r'));
+            for (place, order) in orders {
+                self.0.write_all(&chunk.valid().as_bytes()[from..place])?;
+                write!(self.0, "{}", order.escape_unicode())?;
+                from = place + order.len();
+            }
+            self.0.write_all(&chunk.valid().as_bytes()[from..])?;
+            self.0.write_all(chunk.invalid())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Tells how many entries name an id that the model was not trained on, if any do; `names` says which, see [`unknown`].
@@ -102,7 +154,17 @@ pub(crate) fn short(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::*;
+
+    #[test]
+    fn orders_to_a_terminal_become_their_codes() {
+        assert_eq!(harmless("a\u{1b}[31mb\u{202e}\n\tc"), "a\\u{1b}[31mb\\u{202e}\n\tc");
+        let long = harmless(&"x".repeat(5000));
+        assert!(long.ends_with("xx .. (1000 characters more)") && long.len() < 4100);
+        let mut shown = Shown(Vec::new());
+        shown.write_all(b"a\x1b]0;x\x07,\xff\xc2\x9b\r\n").unwrap();
+        assert_eq!(shown.0, b"a\\u{1b}]0;x\\u{7},\xff\\u{9b}\r\n");
+    }
 
     #[test]
     fn numbers_are_short_at_any_scale() {

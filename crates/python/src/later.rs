@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use s3cmtf::input::Later;
-use s3cmtf::{FoldIn, Folded};
+use s3cmtf::{FoldIn, Folded, Problem};
 
 use crate::error::detached;
 use crate::run::Run;
@@ -12,8 +12,8 @@ use crate::table::{Couple, Table, couples};
 /// count.
 type Taken = (Run, Vec<usize>, Vec<usize>, Vec<String>);
 
-/// Takes in new entries and matrices: rows for new ids, and with `update` better ones for those that have new entries. The
-/// data of training are no longer those of the model.
+/// Takes in new entries and matrices: rows for new ids, and with `update` better ones for those that have new entries. They come to
+/// the data of training, if those are there.
 #[pyfunction]
 pub(crate) fn take_in(
     py: Python<'_>,
@@ -23,16 +23,22 @@ pub(crate) fn take_in(
     value: Option<String>,
     update: bool,
 ) -> PyResult<Taken> {
-    let (tensor, couple, run) = (tensor.map(|table| table.0.clone()), couples(&couple), &run.run);
-    let Folded { model, added, updated, entries, notes } = detached(py, || {
+    let (tensor, couple) = (tensor.map(|table| table.0.clone()), couples(&couple));
+    let (run, before) = (&run.run, run.data.as_ref());
+    let (Folded { model, added, updated, entries, notes }, data) = detached(py, || {
         let later = Later::read(&run.model, tensor.as_ref(), &couple, value.as_deref())?;
         let Later { entries, coupled, namings, duplicates } = later;
-        let data = FoldIn::new(&run.model, &run.record.params).namings(namings).duplicates(duplicates);
-        let data = entries.into_iter().fold(data, FoldIn::entries);
-        let data = coupled.into_iter().fold(data, FoldIn::couple);
-        if update { data.update() } else { data.fold_in() }
+        let fold = FoldIn::new(&run.model, &run.record.params).namings(namings).duplicates(duplicates);
+        let fold = entries.clone().into_iter().fold(fold, FoldIn::entries);
+        let fold = coupled.iter().cloned().fold(fold, FoldIn::couple);
+        let folded = if update { fold.update() } else { fold.fold_in() }?;
+        let grown = |before: &Problem| {
+            before.with_later(folded.model.modes(), entries.as_ref(), &coupled, duplicates)
+        };
+        let data = before.map(grown).transpose()?;
+        Ok((folded, data))
     })?;
     let mut record = run.record.clone();
     record.data.later_entries += entries;
-    Ok((Run { run: s3cmtf::Run { model, record }, data: None }, added, updated, notes))
+    Ok((Run { run: s3cmtf::Run { model, record }, data }, added, updated, notes))
 }

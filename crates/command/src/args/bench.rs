@@ -15,7 +15,7 @@ pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) what: BenchVerb,
     /// Write the lines, a table and a plot to this folder: WHAT.jsonl, WHAT.md and WHAT.svg
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, short, value_name = "DIR", global = true)]
     pub(crate) out: Option<PathBuf>,
     /// Take this share of the data, above 0 and up to 1: for a quick look
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share, global = true)]

@@ -16,7 +16,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) data: DataArgs,
     /// The file to write, whole or not at all, such as ratings.s3cmtf; fit, tune, check and evaluate --folds take it for
     /// TENSOR
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: PathBuf,
     /// No summary; notes and errors are still printed
     #[arg(long, help_heading = "Output")]

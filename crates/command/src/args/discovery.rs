@@ -28,7 +28,7 @@ pub(crate) struct ClustersArgs {
     #[arg(long, value_name = "N", default_value_t = SEED, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// Write the cluster of every entity to this file: csv, or Parquet by its ending
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
@@ -82,7 +82,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,
     /// Write a table to this file, whole or not at all: csv or parquet, by its ending
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,

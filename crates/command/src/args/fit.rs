@@ -47,7 +47,7 @@ pub(crate) struct FitArgs {
     pub(crate) settings: SettingArgs,
 
     /// Save the model in this folder: a new or empty one, or one that holds a model, which is replaced
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Leave the training data out of the folder of --out; recommend and clusters then know less
     #[arg(long, requires = "out", help_heading = "Output")]
@@ -92,6 +92,14 @@ impl FromStr for Leave {
 impl fmt::Display for Leave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.mode, self.count)
+    }
+}
+
+/// Seconds, or a time such as `30s`, `5m` or `2h`, in seconds.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.ends_with(|c: char| c.is_ascii_alphabetic()) {
+        true => duration(text).map(|time| time.as_secs_f64()),
+        false => decimal(text),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct GenerateArgs {
     #[arg(default_value = "synthetic")]
     shape: String,
     /// The folder to write tensor.tns, test.tns and a file per coupled matrix into; it is made
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// The number of ids of each mode, any number of modes from 2 on
     #[arg(long, value_name = "I1,I2,..", value_delimiter = ',', value_parser = whole::<u32>)]

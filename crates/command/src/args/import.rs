@@ -15,7 +15,7 @@ pub(crate) struct ImportArgs {
     /// The folder of its download, or the archive itself (.zip, .tar, .tar.gz or .tgz)
     pub(crate) path: PathBuf,
     /// The folder to write the tables into; it is made
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// The format of the tables
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]

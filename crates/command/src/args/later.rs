@@ -25,7 +25,7 @@ pub(crate) struct LaterArgs {
     #[command(flatten)]
     pub(crate) file: FileArgs,
     /// Save the new model in this folder: a new or empty one, or one that holds a model, which is replaced
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: PathBuf,
     /// Print one JSON object: how many rows of each mode are new and how many were updated, and how many entries counted
     #[arg(long, help_heading = "Output")]

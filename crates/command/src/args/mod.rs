@@ -14,12 +14,13 @@ mod later;
 mod out;
 mod settings;
 mod split;
+mod synonyms;
 mod tune;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
 pub(crate) use convert::ConvertArgs;
@@ -35,6 +36,15 @@ pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs, ReportArgs};
 pub(crate) use settings::{Rank, SettingArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;
+
+/// What was typed. What cannot be understood is told, and ends the process.
+pub(crate) fn parse() -> Args {
+    Args::try_parse().unwrap_or_else(|error| {
+        let typed: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        synonyms::told(error, &Args::command(), &typed).exit()
+    })
+}
 
 /// Finds the hidden factors shared by a sparse tensor and its side matrices, and predicts the missing entries.
 #[derive(Debug, Parser)]
@@ -141,7 +151,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) std: bool,
     /// Write to this file, whole or not at all, rather than to stdout
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -163,7 +173,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
     /// The folder to save the coupled model in
-    #[arg(long, value_name = "DIR", default_value = "s3cmtf-demo")]
+    #[arg(long, short, value_name = "DIR", default_value = "s3cmtf-demo")]
     pub(crate) out: PathBuf,
     /// Threads, from 1 to 1024; 0 is all cores
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]

@@ -15,7 +15,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: OutFormat,
     /// The folder to write the files into; it is made where there is none
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
 
@@ -41,6 +41,6 @@ pub(crate) struct CompletionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Write a page for the command and one for each verb into this folder, rather than the first to stdout
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

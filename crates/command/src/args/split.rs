@@ -34,7 +34,7 @@ pub(crate) struct SplitArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// The folder to write train and test into; it is made
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// The format of the two files [default: that of the tensor if it is text, otherwise parquet]
     #[arg(long, value_name = "FORMAT")]

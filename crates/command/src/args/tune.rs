@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::fit::seconds;
 use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `tune` was given. The settings are where the search starts.
@@ -11,11 +12,11 @@ pub(crate) struct TuneArgs {
     /// files, or a pattern in quotes, are one table
     #[arg(required = true, value_name = "TENSOR")]
     pub(crate) tensor: Vec<PathBuf>,
-    /// Seconds that the search may take, above 0; the settings it starts from are tried whatever that takes
+    /// The time that the search may take, above 0: 60 or 60s, 5m, 2h; the settings it starts from are tried whatever that takes
     #[arg(
         long,
-        value_parser = decimal::<f64>,
-        value_name = "SECONDS",
+        value_parser = seconds,
+        value_name = "TIME",
         default_value_t = 60.0,
         allow_negative_numbers = true,
         help_heading = "Search"

@@ -63,3 +63,39 @@ fn a_test_rmse_that_rises_is_told_of() {
         assert!(!shown.stderr.contains("rises"), "{}", shown.stderr);
     }
 }
+
+#[test]
+fn what_is_in_a_file_gives_no_orders_to_a_terminal() {
+    let folder = Folder::new();
+    let row = |user: &str, stars: &str| format!("{user},film,{stars}\n");
+    let head = "user,film,stars\n";
+    folder.write("value.csv", format!("{head}{}{}", row("a", "1"), row("b", "\x1b[31mred\x1b]0;title\x07")));
+    let shown =
+        folder.run("fit value.csv --modes user,film --value stars").fails(1, &["value.csv:3", "31mred"]);
+    assert!(!shown.stderr.contains('\x1b'), "{:?}", shown.stderr);
+    // A name of a column, and one of a file.
+    folder.write("\x1b[2Jname.csv", "\x1b[31muser,film,stars\na,b,1\n");
+    let shown = folder.run("fit \x1b[2Jname.csv --modes user,film --value stars");
+    assert!(shown.code != 0 && !shown.stderr.contains('\x1b'), "{:?}", shown.stderr);
+}
+
+#[test]
+fn a_message_is_no_longer_than_somebody_reads() {
+    let folder = Folder::new();
+    folder.write("wide.csv", format!("user,film,{}\na,b,c\n", "x".repeat(100_000)));
+    let shown = folder.run("fit wide.csv");
+    assert!(shown.code != 0 && shown.stderr.len() < 6000, "{}", shown.stderr.len());
+}
+
+#[test]
+fn values_whose_squares_are_too_large_for_32_bits_have_errors_and_deviations() {
+    let folder = Folder::new();
+    let value = |n: usize| format!("{} {} {}e22\n", n % 7 + 1, n * 3 % 11 + 1, n % 5 + 1);
+    folder.write("large.tns", (0..60).map(value).collect::<String>());
+    folder.run("fit large.tns --rank 2 --epochs 5 --quiet --out model").succeeds();
+    let json = folder.run("evaluate model large.tns --plain --json").succeeds().json();
+    let rmse = json[0]["rmse"].as_f64().unwrap();
+    assert!(rmse > 1e20 && rmse < 1e24, "{rmse}");
+    let shown = folder.run("predict model large.tns --std").succeeds();
+    assert!(!shown.stdout.contains("NaN") && !shown.stdout.contains("inf"), "{}", shown.stdout);
+}

@@ -115,3 +115,35 @@ fn numbered_ids_grow_and_models_of_sgd_fold_in_but_do_not_update() {
     folder.run("fit ratings.tns --rank 2 --orthogonal --epochs 5 --out flat --quiet").succeeds();
     folder.run("fold-in flat new.tns --out x").fails(1, &["made orthogonal"]);
 }
+
+#[test]
+fn the_data_grow_with_the_model() {
+    let folder = folder();
+    folder.write(
+        "new.csv",
+        "user,film,stars,when\nzoe,F1,5,2017-03-02\nzoe,F10,4,2017-05-09\nzoe,F3,2,2017-04-03\n",
+    );
+    folder.write("test.csv", "user,film,stars,when\nzoe,F2,5,2017-03-02\nzoe,F5,1,2017-03-02\n");
+    folder.write("more.csv", "user,film,stars,when\nzoe,F2,5,2017-03-02\nu1,F4,5,2017-03-02\n");
+    let films = |model: &str| {
+        let line = format!("recommend {model} --for user=zoe --mode film --top 20 --json");
+        let shown = folder.run(&line).succeeds();
+        let name = |item: &serde_json::Value| item["name"].as_str().unwrap().to_owned();
+        let list = shown.json()[0]["recommendations"].as_array().unwrap().clone();
+        list.iter().map(name).collect::<Vec<String>>()
+    };
+    // Into a new folder and into the model's own.
+    folder.run("fold-in model new.csv --out later").succeeds();
+    let before = films("later");
+    assert!(before.contains(&"F2".to_owned()) && !before.iter().any(|film| film == "F1" || film == "F10"));
+    folder.run("update later more.csv --out later").succeeds();
+    let after = films("later");
+    assert!(!after.iter().any(|film| film == "F2" || film == "F1"), "{after:?}");
+    let shown = folder.run("evaluate later test.csv").succeeds();
+    assert!(!shown.stderr.contains("the data of training are not"), "{}", shown.stderr);
+    folder.run("clusters later --mode user --k 2").succeeds();
+    // Who has no data has none afterwards.
+    fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
+    folder.run("fold-in model new.csv --out bare").succeeds();
+    assert_eq!(folder.list("bare"), ["model.safetensors", "run.json"]);
+}

@@ -62,12 +62,23 @@ impl Add for ErrorSums {
 }
 
 impl ErrorSums {
+    /// The same one by one, in 64 bits.
+    fn wide(values: &[f32], predictions: &[f32], range: [f32; 2]) -> Self {
+        let errors = values.iter().zip(predictions);
+        let errors =
+            errors.map(|(&value, &prediction)| f64::from(value) - f64::from(clipped(prediction, range)));
+        errors.fold(ErrorSums::default(), |sums, error| {
+            sums + ErrorSums { squared: error * error, absolute: error.abs() }
+        })
+    }
+
     /// The errors of predictions; `range` clips them first.
     pub(crate) fn of(values: &[f32], predictions: &[f32], range: Option<[f32; 2]>) -> Self {
         // Eight sums at a time, which the compiler makes vectors of. A chunk is short enough for 32 bits.
         const LANES: usize = 8;
         let [low, high] = range.unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
         let (mut squared, mut absolute) = ([0.0f32; LANES], [0.0f32; LANES]);
+        let total = |sums: &[f32]| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>();
         let mut sums = ErrorSums::default();
         for (values, predictions) in values.chunks(CHUNK).zip(predictions.chunks(CHUNK)) {
             for (values, predictions) in values.chunks(LANES).zip(predictions.chunks(LANES)) {
@@ -78,8 +89,10 @@ impl ErrorSums {
                     *absolute += error.abs();
                 }
             }
-            sums.squared += squared.iter().map(|&sum| f64::from(sum)).sum::<f64>();
-            sums.absolute += absolute.iter().map(|&sum| f64::from(sum)).sum::<f64>();
+            let chunk = ErrorSums { squared: total(&squared), absolute: total(&absolute) };
+            // The square of what 32 bits can hold may be more than they can.
+            let wide = || ErrorSums::wide(values, predictions, [low, high]);
+            sums = sums + if chunk.squared.is_finite() { chunk } else { wide() };
             (squared, absolute) = ([0.0; LANES], [0.0; LANES]);
         }
         sums

@@ -102,19 +102,20 @@ impl Model {
                         share *= uncertainty.shares[mode][row as usize];
                     }
                 }
-                let (mut own, mut prediction) = (0.0, 0.0);
-                for (mode, variance) in variances.iter().enumerate() {
+                // In 64 bits, which squares may need.
+                let (mut own, mut prediction) = (0.0f64, 0.0);
+                for (mode, variances) in variances.iter().enumerate() {
                     let slope = along.mode(&rows, mode);
-                    own += slope
-                        .iter()
-                        .zip(*variance)
-                        .map(|(slope, variance)| slope * slope * variance)
-                        .sum::<f32>();
+                    let squares = slope.iter().zip(*variances);
+                    own += squares
+                        .map(|(&slope, &variance)| f64::from(slope).powi(2) * f64::from(variance))
+                        .sum::<f64>();
                     prediction = slope.iter().zip(rows[mode]).map(|(slope, value)| slope * value).sum();
                 }
                 let scale =
                     uncertainty.scale.as_ref().map_or(1.0, |scale| scale.within(prediction, self.range));
-                *std = scale * (uncertainty.noise / share + own).sqrt();
+                let variance = f64::from(uncertainty.noise) / f64::from(share) + own;
+                *std = (f64::from(scale) * variance.sqrt()).min(f32::MAX.into()) as f32;
             }
         });
         Ok(stds)

@@ -6,6 +6,7 @@ mod duplicates;
 mod entries;
 mod fingerprint;
 pub mod holdout;
+mod later;
 mod less;
 mod mode;
 mod observed;
