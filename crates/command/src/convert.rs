@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use s3cmtf::files;
 
 use crate::args::ConvertArgs;
-use crate::{print, problem, summary};
+use crate::{out, print, problem, summary};
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     // Minutes of reading should not end in a file that is refused.
     files::check_file(&args.out)?;
+    out::check_apart(&args.out, &args.tensor, &args.data.couple, None)?;
     let problem = problem::read(&args.tensor, &args.data, None)?;
     for note in problem.notes() {
         print::note(note);

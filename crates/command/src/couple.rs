@@ -1,7 +1,7 @@
 //! `--couple MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT][,kind][,weight=W]`: from the text to what the library is asked for.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use s3cmtf::Kind;
@@ -100,6 +100,11 @@ fn parse_weight(text: &str) -> Result<f32, String> {
 }
 
 impl CoupleArg {
+    /// The file that the matrix is read from.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// The same with another weight, or without one.
     pub(crate) fn weighted(&self, weight: Option<f32>) -> CoupleArg {
         CoupleArg { weight, ..self.clone() }

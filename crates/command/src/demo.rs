@@ -47,7 +47,9 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         runs.push(run);
     }
     let [plain, coupled] = &runs[..] else { anyhow::bail!("two runs were made") };
-    files::save_with(coupled, Some(&kept), &args.out)?;
+    if let Some(error) = files::save_with(coupled, Some(&kept), &args.out)? {
+        return Err(error.into());
+    }
     print_errors(&world, plain, coupled)?;
     print_groups(&world, plain, coupled, args.seed)?;
     print_recommendations(&coupled.model, &data)?;

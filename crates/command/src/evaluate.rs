@@ -55,7 +55,9 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let (model, _) = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
-    let errors = waiting("measuring errors", args.progress.quiet, || model.evaluate(&entries, args.clip))?;
+    let errors = waiting("measuring errors", args.progress.quiet, || {
+        model.evaluate(&entries, args.clip.clips(&model))
+    })?;
     let names = unknown::named(model.modes(), &entries, None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     errors.note(model.modes()).iter().for_each(print::note);
@@ -72,7 +74,9 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     ];
     rows.extend(summary::simple(errors.mean_rmse, errors.offsets_rmse));
     rows.push(("MAE", short(errors.mae)));
-    rows.extend(errors.within_std.map(|share| ("within std", format!("{:.0} %", 100.0 * share))));
+    let shares = [("within std", errors.within_std), ("within 2 std", errors.within_two_std)];
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    rows.extend(shares.into_iter().filter_map(|(name, share)| share.map(|share| (name, percent(share)))));
     print::table(&rows)?;
     more.print()?;
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
 use crate::memory::Data;
 use crate::progress::{Progress, waiting};
-use crate::{interrupt, modes, print, problem, report, summary, unknown};
+use crate::{interrupt, modes, out, print, problem, report, summary, unknown};
 
 /// The share of the latest entries that are held out unless told otherwise.
 const LAST: f64 = 0.1;
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(file) = &args.report {
         files::check_file(file)?;
+        out::check_apart(file, &args.tensor, &args.data.couple, args.test.as_deref())?;
     }
     let init = args.init.as_deref().map(files::load).transpose()?;
     let resume = args.resume.as_deref().map(files::load_checkpoint).transpose()?;
@@ -143,9 +144,15 @@ fn finish(
     followed: anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     let with_data = kept.filter(|_| !args.no_data);
-    let saved = args.out.as_deref().map_or(Ok(()), |folder| files::save_with(run, with_data, folder));
+    // Nothing was learnt: neither a script nor the model of before must take the start for a model.
+    let failed = run.record.summary.stop == Stop::Diverged && run.record.summary.epochs == 0;
+    let folder = args.out.as_deref().filter(|_| !failed);
+    let saved = folder.map_or(Ok(None), |folder| files::save_with(run, with_data, folder));
+    if let Ok(Some(error)) = &saved {
+        print::note(format_args!("the model is saved, but not its data: {error}"));
+    }
     let place = match &args.out {
-        Some(folder) if saved.is_ok() => folder.display().to_string(),
+        Some(folder) if saved.is_ok() && !failed => folder.display().to_string(),
         Some(_) => "not saved".into(),
         None => "not saved; --out DIR saves it".into(),
     };
@@ -171,13 +178,12 @@ fn finish(
         })
     });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };
-    saved?;
+    let without_data = saved?.is_some();
     reported?;
     followed.and(told)?;
     Ok(match end.stop {
         Stop::Interrupted => ExitCode::from(interrupt::EXIT),
-        // Nothing was learnt: a script must not take the start for a model.
-        Stop::Diverged if end.epochs == 0 => ExitCode::FAILURE,
+        _ if failed || without_data => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     })
 }

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
             Stop::Diverged if end.epochs == 0 => anyhow::bail!("{label}: {}", end.stop.reason()),
             _ => {}
         }
-        let errors = run.model.evaluate(&held, args.clip)?;
+        let errors = run.model.evaluate(&held, args.clip.clips(&run.model))?;
         let fold = Fold {
             fold: number,
             entries: errors.entries,
@@ -136,6 +136,7 @@ fn finish(
         rmse: all.rmse.mean,
         mae: all.mae.mean,
         within_std: None,
+        within_two_std: None,
         mean_rmse: Some(all.mean_rmse.mean),
         offsets_rmse: Some(all.offsets_rmse.mean),
     };

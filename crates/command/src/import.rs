@@ -17,6 +17,10 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let imported = files::import(args.dataset, &args.path)?;
     let format: OutFormat = args.to.into();
     files::make_folder(&args.out)?;
+    // Nothing is written if one of them would be what was read.
+    for table in &imported.tables {
+        files::check_apart(Path::new(&file(&args.out, &table.name, format)), [args.path.as_path()])?;
+    }
     let mut written = Vec::new();
     for table in &imported.tables {
         let path = file(&args.out, &table.name, format);

@@ -95,7 +95,7 @@ impl Data {
     /// Puts the data aside for the folder that the model will be saved in.
     pub(crate) fn keep(&self, tensor: &[PathBuf], folder: &Path) -> anyhow::Result<KeptData> {
         Ok(match (problem::kept(tensor)?, self) {
-            (Some(path), _) => KeptData::there(path),
+            (Some(path), _) => KeptData::there(path)?,
             (None, data) => KeptData::of(data.frame(), folder)?,
         })
     }

@@ -1,10 +1,23 @@
-//! The format of a table that a verb writes.
+//! What a verb writes: a table's format, and that it is nothing that is read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use s3cmtf::files::{self, OutFormat};
 
+use crate::couple::CoupleArg;
 use crate::failure::usage;
+
+/// Refuses to write over what is read: the files of a tensor, of matrices, and others.
+pub(crate) fn check_apart(
+    out: &Path,
+    tensor: &[PathBuf],
+    couple: &[CoupleArg],
+    other: Option<&Path>,
+) -> anyhow::Result<()> {
+    let tensor = tensor.iter().map(PathBuf::as_path);
+    let read = tensor.chain(couple.iter().map(CoupleArg::file)).chain(other);
+    Ok(files::check_apart(out, read)?)
+}
 
 /// The format of a table that is to be written to this file, seen before anything is worked out.
 ///

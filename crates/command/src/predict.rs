@@ -10,10 +10,13 @@ use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Entries, Model};
 
 use crate::args::PredictArgs;
-use crate::{print, source, unknown};
+use crate::{out, print, source, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    if let Some(out) = &args.out {
+        out::check_apart(out, std::slice::from_ref(&args.coords), &[], None)?;
+    }
     let (model, _) = files::load(&args.model)?;
     let given = source::given(std::slice::from_ref(&args.coords), &args.file);
     let Cells { entries: cells, table } = input::known_cells(&given, model.modes())?;
@@ -47,7 +50,7 @@ fn predict(
     table: Option<&Table>,
     args: &PredictArgs,
 ) -> anyhow::Result<(Vec<f32>, Option<Vec<f32>>)> {
-    let values = model.predict(cells, args.clip)?;
+    let values = model.predict(cells, args.clip.clips(model))?;
     let stds = args.std.then(|| model.std(cells)).transpose()?;
     let names = unknown::named(model.modes(), cells, table);
     print::note_unknown(cells.name(), model.unknown(cells), cells.len(), &names);

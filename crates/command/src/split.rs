@@ -34,7 +34,7 @@ pub(crate) fn run(args: &SplitArgs) -> anyhow::Result<ExitCode> {
     let (held, paths) = match (rows, args.to) {
         (Some(rows), None) => {
             let held = held(args, &source, rows)?;
-            let paths = paths(&args.out, &ending(&source.paths[0], format))?;
+            let paths = paths(&args.out, &ending(&source.paths[0], format), &source)?;
             files::divide_text(&source, &held, &paths[0], &paths[1])?;
             (held, paths)
         }
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &SplitArgs) -> anyhow::Result<ExitCode> {
             let to = to.map_or(own, OutFormat::from);
             let table = read_all(&source, is_text, to == OutFormat::Parquet)?;
             let held = held(args, &source, table.columns.first().map_or(0, |column| column.data.len()))?;
-            let paths = paths(&args.out, to.name())?;
+            let paths = paths(&args.out, to.name(), &source)?;
             for (path, side) in paths.iter().zip([false, true]) {
                 files::write_table(path, to, &select(&table, &held, side))?;
             }
@@ -164,8 +164,12 @@ fn ending(path: &Path, format: Format) -> String {
     path.extension().map_or_else(|| format.name().to_owned(), |ending| ending.to_string_lossy().into_owned())
 }
 
-/// The two files in their folder, which is made.
-fn paths(folder: &Path, ending: &str) -> anyhow::Result<[PathBuf; 2]> {
+/// The two files in their folder, which is made; neither is one of those that are split.
+fn paths(folder: &Path, ending: &str, source: &Source) -> anyhow::Result<[PathBuf; 2]> {
+    let paths = ["train", "test"].map(|name| folder.join(format!("{name}.{ending}")));
+    for path in &paths {
+        files::check_apart(path, source.paths.iter().map(PathBuf::as_path))?;
+    }
     files::make_folder(folder)?;
-    Ok(["train", "test"].map(|name| folder.join(format!("{name}.{ending}"))))
+    Ok(paths)
 }

@@ -280,10 +280,11 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         """What the columns of an array are called, which has no headings of its own."""
         return [column[0] if column is not None else str(place + 1) for place, column in enumerate(run.columns())]
 
-    def predict(self, X: Any, *, return_std: bool = False, clip: bool = False) -> Any:
+    def predict(self, X: Any, *, return_std: bool = False, clip: bool | None = None) -> Any:
         """The predicted value of each cell; with ``return_std`` also how far a true value may well lie from it.
 
-        An entity that training has not seen is predicted as the average one of its mode.
+        An entity that training has not seen is predicted as the average one of its mode. Predictions of ``bayes`` stay within the
+        range of the values of training unless ``clip`` is False; those of ``sgd`` and ``als`` do if it is True.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}

@@ -19,8 +19,8 @@ from ._tables import Given, given
 class Evaluation:
     """How good a model is on some entries.
 
-    ``unknown`` is how many of them name an entity that training does not have, ``within_std`` the share that lies within a
-    standard deviation of its prediction. ``mean_rmse`` and ``offsets_rmse`` are the errors of simple predictions, which a model
+    ``unknown`` is how many of them name an entity that training does not have, ``within_std`` and ``within_two_std`` the shares that
+    lie within one and within two standard deviations of their predictions, 0.68 and 0.95 where those are right. ``mean_rmse`` and ``offsets_rmse`` are the errors of simple predictions, which a model
     should beat: the mean of the values of training, and that with an offset for each entity of every mode. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
     those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.
     """
@@ -30,6 +30,7 @@ class Evaluation:
     entries: int
     unknown: int
     within_std: float | None = None
+    within_two_std: float | None = None
     mean_rmse: float | None = None
     offsets_rmse: float | None = None
     ranking: dict[str, Any] | None = None
@@ -71,7 +72,7 @@ class Evaluated:
         X: Any,
         y: Any = None,
         *,
-        clip: bool = False,
+        clip: bool | None = None,
         rank_by: str | None = None,
         items: str | None = None,
         k: int | None = None,
@@ -82,7 +83,7 @@ class Evaluated:
 
         Parameters
         ----------
-        clip : whether predictions are kept within the range of the values of training.
+        clip : whether predictions are kept within the range of the values of training; if it is None, those of ``bayes`` are.
         rank_by, items : to whom is recommended, and what: modes; the first and the second if they are None.
         k : how many are recommended.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
@@ -136,7 +137,7 @@ class Evaluated:
         columns = {name: np.array([part[name] for part in parts], dtype=types[name]) for name in names}
         return Ablation(**found, parts=frame(columns, self.__dict__.get("_library", "")))
 
-    def _measure(self, X: Any, y: Any, clip: bool, more: Any) -> dict[str, Any]:
+    def _measure(self, X: Any, y: Any, clip: bool | None, more: Any) -> dict[str, Any]:
         run = self._fitted()
         table, heading = given(X, "X", y, self._headings(run))
         self._check_width(table, len(run.modes()), heading)
@@ -145,7 +146,7 @@ class Evaluated:
 
     def score(self, X: Any, y: Any = None) -> float:
         """R^2, the share of what varies in the values that is predicted: 1 is all of it, 0 no more than their mean."""
-        found = self._measure(X, y, False, None)
+        found = self._measure(X, y, None, None)
         missed: float = found["errors"]["rmse"] ** 2
         if found["variance"] == 0.0:
             return 1.0 if missed == 0.0 else 0.0

@@ -22,12 +22,13 @@ pub(crate) fn evaluate(
     run: &Run,
     entries: &Table,
     value: Option<&str>,
-    clip: bool,
+    clip: Option<bool>,
     more: Option<Asked>,
 ) -> PyResult<String> {
     let (given, model, data) = (entries.0.clone(), &run.run.model, run.data.as_ref());
     let measured = detached(py, || {
         let entries = known_entries(&given, model.modes(), value.or(model.value()))?;
+        let clip = clip.unwrap_or_else(|| model.clips());
         let errors = model.evaluate(&entries, clip)?;
         let (mut ranking, mut segments) = (None, None);
         let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();

@@ -110,13 +110,14 @@ impl Run {
         &self,
         py: Python<'py>,
         cells: &Table,
-        clip: bool,
+        clip: Option<bool>,
         std: bool,
     ) -> PyResult<Predictions<'py>> {
         let (given, model) = (cells.0.clone(), &self.run.model);
         let (values, stds, unknown) = detached(py, || {
             let cells = known_cells(&given, model.modes())?.entries;
             let stds = std.then(|| model.std(&cells)).transpose()?;
+            let clip = clip.unwrap_or_else(|| model.clips());
             Ok((model.predict(&cells, clip)?, stds, model.unknown(&cells)))
         })?;
         Ok((values.into_pyarray(py), stds.map(|stds| stds.into_pyarray(py)), unknown))
@@ -134,7 +135,8 @@ impl Run {
         detached(py, || {
             files::check_out(&folder)?;
             let kept = data.map(|data| KeptData::of(data, &folder)).transpose()?;
-            files::save_with(&self.run, kept.as_ref(), &folder)
+            // Here everything is still in memory, and a second try costs nothing.
+            files::save_with(&self.run, kept.as_ref(), &folder)?.map_or(Ok(()), Err)
         })
     }
 }

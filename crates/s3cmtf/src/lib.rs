@@ -21,7 +21,9 @@ mod tune;
 pub mod world;
 
 pub use error::Error;
-pub use model::{Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, Uncertainty};
+pub use model::{
+    Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, StdScale, Uncertainty,
+};
 pub use params::{
     Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Preset, Said, Scheme, Start,
 };

@@ -445,3 +445,42 @@ fn data_without_noise_and_fewer_entries_than_numbers_come_to_a_model() {
         assert!(rmse < 0.02, "{seed}: {rmse}");
     }
 }
+
+/// Ratings of which most are the highest one, of users with two to eight of them: training and test entries.
+fn skewed() -> [Entries; 2] {
+    let mut state = 7u64;
+    let mut even = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let items: Vec<f64> = (0..300).map(|_| even() + even() + even() - 1.5).collect();
+    let mut sets = [(); 2].map(|()| (vec![Vec::new(), Vec::new()], Vec::new()));
+    for user in 0..4000 {
+        for _ in 0..2 + (7.0 * even()) as usize {
+            let item = (300.0 * even() * even()) as usize;
+            let liked = 2.2 + items[item] + 2.0 * (even() + even() + even() + even() - 2.0);
+            let stars = 2.0 * (liked.ceil() + 2.0).clamp(1.0, 5.0);
+            let (ids, values) = &mut sets[usize::from(even() < 0.2)];
+            ids[0].push(user);
+            ids[1].push(item as u32);
+            values.push(stars as f32);
+        }
+    }
+    sets.map(|(ids, values)| Entries::new(ids, values).unwrap())
+}
+
+#[test]
+fn predictions_and_their_scatter_hold_where_most_values_are_the_highest() {
+    let [train, test] = skewed();
+    let problem = Problem::builder(train).sizes(vec![4000, 300]).build().unwrap();
+    let run = fit(problem, &test, Params { threads: 2, ..Params::default() });
+    let model = run.model;
+    let errors = model.evaluate(&test, true).unwrap();
+    assert!(model.clips() && (errors.rmse - run.record.summary.test_rmse.unwrap()).abs() < 1e-6);
+    let (one, two) = (errors.within_std.unwrap(), errors.within_two_std.unwrap());
+    assert!((one - 0.683).abs() < 0.07 && (two - 0.954).abs() < 0.05, "{one}, {two}");
+    // What their variance alone says is too wide for most.
+    let plain = s3cmtf::Uncertainty { scale: None, ..model.uncertainty().unwrap().clone() };
+    let plain = model.with_uncertainty(plain).unwrap().evaluate(&test, true).unwrap();
+    assert!(plain.within_std.unwrap() > one + 0.03, "{plain:?}");
+}

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{DataArgs, ProgressArgs, SettingArgs, decimal, whole};
+use super::{ClipArgs, DataArgs, ProgressArgs, SettingArgs, decimal, whole};
 
 /// What `evaluate` was given: a model, or what `fit` would be given and a number of folds.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "s3cmtf evaluate <MODEL> <TENSOR> [--clip] [--plain] [--json]\n       \
+#[command(override_usage = "s3cmtf evaluate <MODEL> <TENSOR> [--no-clip] [--plain] [--json]\n       \
     s3cmtf evaluate <MODEL> --ablate [--json]\n       \
     s3cmtf evaluate <TENSOR> --folds <K> [OPTIONS]")]
 pub(crate) struct EvaluateArgs {
@@ -24,11 +24,10 @@ pub(crate) struct EvaluateArgs {
     /// Say what each coupled matrix and each mode of times and circumstances is worth: hold out a tenth of the data that are
     /// in the model's folder, and train on the rest with the model's settings, with everything and without each of them, with two
     /// seeds
-    #[arg(long, conflicts_with_all = ["folds", "clip", "plain", "rank_by", "items", "k", "relevant", "caution"])]
+    #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution"])]
     pub(crate) ablate: bool,
-    /// Keep predictions within the range of the training values
-    #[arg(long)]
-    pub(crate) clip: bool,
+    #[command(flatten)]
+    pub(crate) clip: ClipArgs,
     /// Measure errors alone. Otherwise, where the data of training are with the model, so are recommendations (recall, NDCG
     /// and coverage of the k best that training has not seen, beside those of what is most popular) and errors by how much
     /// training knew; and errors by time, if there is a mode of times

@@ -108,6 +108,24 @@ pub(crate) enum Verb {
     Convert(Box<ConvertArgs>),
 }
 
+/// Whether predictions stay within the range of the training values.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClipArgs {
+    /// Keep predictions within the range of the training values; those of bayes are, where values scatter at all, unless
+    /// --no-clip is given
+    #[arg(long, overrides_with = "no_clip")]
+    clip: bool,
+    /// Let predictions lie beyond the range of the training values, as those of sgd and als may in any case
+    #[arg(long, overrides_with = "clip")]
+    no_clip: bool,
+}
+
+impl ClipArgs {
+    pub(crate) fn clips(&self, model: &s3cmtf::Model) -> bool {
+        self.clip || (model.clips() && !self.no_clip)
+    }
+}
+
 /// What `predict` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PredictArgs {
@@ -117,9 +135,8 @@ pub(crate) struct PredictArgs {
     pub(crate) coords: PathBuf,
     #[command(flatten)]
     pub(crate) file: FileArgs,
-    /// Keep predictions within the range of the training values
-    #[arg(long)]
-    pub(crate) clip: bool,
+    #[command(flatten)]
+    pub(crate) clip: ClipArgs,
     /// Print behind each value its standard deviation: how far the true value may well lie from it
     #[arg(long)]
     pub(crate) std: bool,

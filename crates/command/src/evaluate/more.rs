@@ -59,7 +59,7 @@ pub(super) fn measure(
         ranking => ranking?,
     };
     let segments = waiting("measuring segments", args.progress.quiet, || {
-        discovery::segments(model, data.as_ref(), test, &[by, items], args.clip)
+        discovery::segments(model, data.as_ref(), test, &[by, items], args.clip.clips(model))
     })?;
     Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
 }

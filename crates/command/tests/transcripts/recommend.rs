@@ -291,7 +291,10 @@ fn errors_alone_are_measured_if_asked_for_and_where_nothing_is_new() {
     let shown = folder.run("evaluate model test.csv --plain").succeeds();
     assert_eq!(shown.stderr, "");
     let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
-    assert_eq!(labels, ["entries", "unknown", "RMSE", "mean RMSE", "offsets RMSE", "MAE", "within std"]);
+    assert_eq!(
+        labels,
+        ["entries", "unknown", "RMSE", "mean RMSE", "offsets RMSE", "MAE", "within std", "within 2 std"]
+    );
     let json = folder.run("evaluate model test.csv --plain --json").succeeds().json();
     assert!(json[0]["ranking"].is_null() && json[0]["segments"].is_null());
     // All of it was seen.

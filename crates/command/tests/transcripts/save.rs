@@ -191,3 +191,90 @@ fn a_second_interrupt_leaves_at_once() {
     child.kill().unwrap();
     panic!("the run did not leave");
 }
+
+#[test]
+fn no_verb_writes_over_what_it_reads() {
+    let folder = Folder::with_model();
+    let table = "user,film,stars\n".to_owned() + &"a,x,1\nb,y,2\nc,z,3\n".repeat(5);
+    for name in ["train.csv", "c.csv", "brand.csv"] {
+        folder.write(name, &table);
+    }
+    fs::create_dir(folder.path("ml")).unwrap();
+    folder.write("ml/ratings.csv", "userId,movieId,rating,timestamp\n1,1,4.0,964982703\n2,1,3.0,964982703\n");
+    folder.write("ml/movies.csv", "movieId,title,genres\n1,Toy Story (1995),Comedy\n");
+    fs::hard_link(folder.path("c.csv"), folder.path("link.csv")).unwrap();
+    let files =
+        ["train.csv", "c.csv", "brand.csv", "ml/ratings.csv", "model/model.safetensors", "model/run.json"];
+    let read = || files.map(|name| fs::read(folder.path(name)).unwrap());
+    let before = read();
+    for (line, name) in [
+        ("split train.csv --out .", "train.csv"),
+        ("convert c.csv --modes user,film --value stars --out c.csv", "c.csv"),
+        ("convert c.csv --modes user,film --value stars --out link.csv", "link.csv"),
+        ("import movielens ml --out ml --to csv", "ratings.csv"),
+        ("fit c.csv --modes user,film --value stars --report c.csv", "c.csv"),
+        (
+            "fit c.csv --modes user,film --value stars --couple user=brand.csv:user,film,zeros --report brand.csv",
+            "brand.csv",
+        ),
+        ("fit ratings.tns --test test.tns --report test.tns", "test.tns"),
+        ("predict model test.tns --out test.tns", "test.tns"),
+        ("report model -o model/model.safetensors", "is a part of a model"),
+        ("clusters model --mode 1 --k 2 --out model/run.json", "model/run.json"),
+        ("predict model test.tns --out model/run.json", "is a part of a model"),
+    ] {
+        folder.run(line).fails(1, &[name]);
+        assert!(read() == before, "{line}");
+    }
+    // A page beside the model is nobody else's.
+    folder.run("report model -o model/report.html").succeeds();
+}
+
+#[test]
+fn a_run_that_failed_leaves_the_model_of_before() {
+    let folder = Folder::with_model();
+    let before = fs::read(folder.path("model/model.safetensors")).unwrap();
+    let line = "fit ratings.tns --algorithm sgd --rank 2 --rate 1e30 --out model";
+    assert_eq!(folder.run(line).code, 1);
+    assert_eq!(fs::read(folder.path("model/model.safetensors")).unwrap(), before);
+    folder.run("evaluate model test.tns").succeeds();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_was_stopped_by_the_system_can_be_resumed() {
+    let folder = Folder::with_ratings();
+    let flags = "fit ratings.tns --rank 2 --epochs 3000 --json --out";
+    let mut command = folder.command(BINARY);
+    let words = format!("{flags} model --checkpoint-every 0.001s");
+    let mut child =
+        command.args(words.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    while !folder.path("model/checkpoint.safetensors").exists() {
+        stdout.read_line(&mut String::new()).unwrap();
+    }
+    send(&child, "-TERM");
+    stdout.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(
+        folder.list("model"),
+        ["checkpoint.safetensors", "data.s3cmtf", "model.safetensors", "run.json"]
+    );
+    folder.run(&format!("{flags} model --resume model")).succeeds();
+    folder.run(&format!("{flags} whole")).succeeds();
+    let model = |name: &str| fs::read(folder.path(name).join("model.safetensors")).unwrap();
+    assert!(model("model") == model("whole"));
+    assert!(!folder.path("model/checkpoint.safetensors").exists());
+}
+
+#[test]
+fn data_that_went_away_during_training_are_in_the_model_all_the_same() {
+    let folder = Folder::with_ratings();
+    folder.run("convert ratings.tns --out ratings.s3cmtf").succeeds();
+    folder.run("fit ratings.s3cmtf --rank 2 --epochs 3 --out model").succeeds();
+    // Whoever writes into the file later does not write into the model.
+    let kept = fs::read(folder.path("model/data.s3cmtf")).unwrap();
+    folder.write("ratings.s3cmtf", "something else");
+    assert!(fs::read(folder.path("model/data.s3cmtf")).unwrap() == kept);
+    folder.run("recommend model --for mode1=1 --mode mode2").succeeds();
+}

@@ -67,6 +67,7 @@ mod tests {
             noise: 0.0,
             shares: vec![vec![1.0; 5], vec![1.0; 20]],
             variances: vec![variances(5, 3, 3), variances(20, 2, 4)],
+            scale: None,
         };
         let model = Model::new(modes, core, factors, Vec::new(), [0.0, 5.0]).unwrap();
         let plain = Recommender::new(&model, 0, 1, &[]).unwrap();

@@ -1,10 +1,11 @@
 //! Files and folders that appear whole or not at all.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::folder::check_not_owned;
+use super::temporary::{Temporary, sweep};
 use crate::Error;
 
 /// Writes a file such that under its name there is always the old content or the whole new one.
@@ -12,8 +13,17 @@ use crate::Error;
 /// What is no plain file, such as `/dev/stdout`, is written to directly.
 ///
 /// # Errors
-/// If the file cannot be written; what was there before is then still there.
+/// If the file cannot be written, or is a part of a model; what was there before is then still there.
 pub fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    check_not_owned(path)?;
+    write_whole(path, write)
+}
+
+/// The same also of what is a part of a model.
+pub(super) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
@@ -29,7 +39,9 @@ pub fn write_atomically(
         _ => {}
     }
     let path = &resolve(path)?;
+    sweep(path, &[]);
     let (file, mut temporary) = Temporary::new(path, "tmp", |name| File::create_new(name))?;
+    keep_permissions(path, &temporary.path).map_err(io)?;
     let mut writer = BufWriter::new(file);
     write(&mut writer).and_then(|()| writer.flush()).map_err(io)?;
     writer.get_ref().sync_all().map_err(io)?;
@@ -38,6 +50,14 @@ pub fn write_atomically(
     temporary.gone = true;
     sync_folder(parent(path));
     Ok(())
+}
+
+/// Gives what will replace a file or folder the permissions that this has.
+fn keep_permissions(old: &Path, new: &Path) -> io::Result<()> {
+    match fs::metadata(old) {
+        Ok(found) => fs::set_permissions(new, found.permissions()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Makes a folder to write files into, if it is not there.
@@ -59,7 +79,7 @@ pub fn check_file(path: &Path) -> Result<(), Error> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Error::file(path, "is a folder, but a file is to be written")),
         Ok(found) if !found.is_file() => Ok(()),
-        _ => check_writable(path),
+        _ => check_not_owned(path).and_then(|()| check_writable(path)),
     }
 }
 
@@ -84,8 +104,16 @@ pub(super) fn replace_folder(
 ) -> Result<(), Error> {
     let io = |source| Error::io(folder, source);
     let folder = &resolve(folder)?;
+    sweep(folder, owned);
     let ((), mut new) = Temporary::new(folder, "tmp", |name| fs::create_dir(name))?;
     fill(&new.path)?;
+    for name in owned {
+        let (old, new) = (folder.join(name), new.path.join(name));
+        if new.exists() {
+            keep_permissions(&old, &new).map_err(io)?;
+        }
+    }
+    keep_permissions(folder, &new.path).map_err(io)?;
     sync_folder(&new.path);
     if !folder.exists() {
         fs::rename(&new.path, folder).map_err(io)?;
@@ -126,12 +154,12 @@ fn swap(_: &Path, _: &Path) -> bool {
 }
 
 /// Moves what is not ours from the old folder to the new one, and deletes the rest.
-fn clear_away(old: &Path, new: &Path, owned: &[&str]) -> io::Result<()> {
+pub(super) fn clear_away(old: &Path, new: &Path, owned: &[&str]) -> io::Result<()> {
     for entry in fs::read_dir(old)? {
         let entry = entry?;
         if owned.iter().any(|name| entry.file_name() == *name) {
             fs::remove_file(entry.path())?;
-        } else {
+        } else if !new.join(entry.file_name()).exists() {
             fs::rename(entry.path(), new.join(entry.file_name()))?;
         }
     }
@@ -153,7 +181,7 @@ fn resolve(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -162,54 +190,10 @@ fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// A file or folder that is deleted again unless it is `gone`, that is renamed.
-struct Temporary {
-    path: PathBuf,
-    gone: bool,
-}
-
-impl Temporary {
-    /// Creates `.NAME.KIND-PID` next to `path`, with a number behind it where that exists.
-    fn new<T>(path: &Path, kind: &str, create: impl Fn(&Path) -> io::Result<T>) -> Result<(T, Self), Error> {
-        let Some(name) = path.file_name() else {
-            return Err(Error::file(path, "does not end in a name, which what is written needs"));
-        };
-        let parent = parent(path);
-        if !parent.exists() {
-            return Err(Error::file(parent, "does not exist: create this folder first"));
-        }
-        for number in 0u32.. {
-            let mut hidden = OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{kind}-{}", std::process::id()));
-            if number > 0 {
-                hidden.push(format!("-{number}"));
-            }
-            let path = parent.join(hidden);
-            match create(&path) {
-                Ok(created) => return Ok((created, Temporary { path, gone: false })),
-                // Another thread is at it, or a process of the same number was killed here.
-                Err(source) if source.kind() == ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::io(parent, source)),
-            }
-        }
-        Err(Error::file(parent, "has no free name for a temporary file"))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.gone {
-            // Nothing can be done about a failure here, and the error that led here matters more.
-            let _ =
-                if self.path.is_dir() { fs::remove_dir_all(&self.path) } else { fs::remove_file(&self.path) };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::ErrorKind;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(folder)

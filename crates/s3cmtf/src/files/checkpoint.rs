@@ -9,18 +9,21 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use super::atomic::write_atomically;
+use super::atomic::write_whole;
 use super::folder::{CHECKPOINT, check_replaceable};
-use super::model_file::check_offsets;
+use super::model_file::{check_offsets, own_text};
+use super::seal;
 use crate::{About, Checkpoint, Error, Numbers};
 
 /// The version of the format; a checkpoint is for the version of s3cmtf that wrote it, so no other is read.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 /// The key of the metadata.
 const KEY: &str = "s3cmtf-checkpoint";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
+    /// That of the whole file, see [`seal`]. It comes first.
+    checksum: String,
     format: u64,
     version: String,
     #[serde(flatten)]
@@ -40,7 +43,7 @@ pub fn save_checkpoint(checkpoint: &Checkpoint, folder: &Path) -> Result<(), Err
     }
     let path = folder.join(CHECKPOINT);
     let bytes = to_bytes(checkpoint).map_err(|what| Error::file(&path, what))?;
-    write_atomically(&path, |out| out.write_all(&bytes))
+    write_whole(&path, |out| out.write_all(&bytes))
 }
 
 /// Loads the checkpoint of a folder.
@@ -58,6 +61,11 @@ pub fn load_checkpoint(folder: &Path) -> Result<Checkpoint, Error> {
         _ => Error::io(&path, source),
     })?;
     from_bytes(&bytes).map_err(|what| Error::file(&path, what))
+}
+
+/// Whether a file is a checkpoint of ours, by what it says of itself.
+pub(super) fn is_checkpoint(path: &Path) -> bool {
+    own_text(path, KEY).is_some()
 }
 
 fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
@@ -82,13 +90,16 @@ fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
         tensors.push((name, TensorView::new(dtype, vec![len], bytes).map_err(|error| error.to_string())?));
     }
     let header = Header {
+        checksum: seal::EMPTY.to_owned(),
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         about: checkpoint.about.clone(),
     };
     let header = serde_json::to_string(&header).map_err(|error| error.to_string())?;
-    safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))
-        .map_err(|error| error.to_string())
+    let mut bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))
+        .map_err(|error| error.to_string())?;
+    seal::seal(&mut bytes);
+    Ok(bytes)
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
@@ -105,6 +116,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
             header.version
         ));
     }
+    seal::check(bytes)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| broken(&error))?;
     let mut numbers = Numbers::default();
     for (name, tensor) in tensors.tensors() {

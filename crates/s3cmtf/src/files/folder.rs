@@ -8,16 +8,19 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::atomic::{check_writable, replace_folder, write_new};
+use super::checkpoint::is_checkpoint;
 use super::kept::KeptData;
-use super::model_file::{FORMAT, from_bytes, to_bytes};
+use super::model_file::{FORMAT, from_bytes, is_model, to_bytes};
 use super::problem_file::load_problem;
 use crate::table::nearest;
-use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run};
+use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run, Stop};
 
 const MODEL: &str = "model.safetensors";
 const RECORD: &str = "run.json";
 pub(super) const DATA: &str = "data.s3cmtf";
 pub(super) const CHECKPOINT: &str = "checkpoint.safetensors";
+/// The files of a model folder that are ours.
+const OWNED: [&str; 4] = [MODEL, RECORD, DATA, CHECKPOINT];
 
 /// What is written to `run.json`: the record, and what the model looks like for those who read it by eye.
 #[derive(Serialize)]
@@ -87,26 +90,36 @@ impl<'a> ModelSummary<'a> {
 /// If `folder` is something else than a model folder or an empty one, or cannot be written. What was there before
 /// is then still there.
 pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
-    save_with(run, None, folder)
+    save_with(run, None, folder).map(drop)
 }
 
 /// Saves a run, and with it the data that it was trained on: they say what an entity has been seen with, and what marks a
-/// cluster out.
+/// cluster out. Where the data alone cannot be saved, the model is, and what comes back is why.
 ///
 /// # Errors
 /// As [`save`].
-pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<(), Error> {
+pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Option<Error>, Error> {
     check_replaceable(folder)?;
     let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
     let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &run.record };
     let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
     record.push(b'\n');
-    // A run that has ended is not resumed.
-    replace_folder(folder, &[MODEL, RECORD, DATA, CHECKPOINT], |new| {
+    // A run that has ended is not resumed, but one that was interrupted may be.
+    let ended = run.record.summary.stop != Stop::Interrupted;
+    let owned = if ended { &OWNED[..] } else { &OWNED[..3] };
+    let mut failed = None;
+    replace_folder(folder, owned, |new| {
         write_new(&new.join(MODEL), &model)?;
         write_new(&new.join(RECORD), &record)?;
-        data.map_or(Ok(()), |data| data.write(&new.join(DATA)))
-    })
+        let path = new.join(DATA);
+        failed = data.and_then(|data| data.write(&path).err());
+        // The model took hours, and what is left of its data is of no use.
+        match &failed {
+            Some(_) if path.exists() => fs::remove_file(&path).map_err(|source| Error::io(&path, source)),
+            _ => Ok(()),
+        }
+    })?;
+    Ok(failed)
 }
 
 /// Loads a saved run.
@@ -190,6 +203,31 @@ pub fn check_out(folder: &Path) -> Result<(), Error> {
     check_writable(folder)
 }
 
+/// Whether a folder has a model or a checkpoint in it that says so itself: others have files of these names, too.
+fn is_ours(folder: &Path) -> bool {
+    is_model(&folder.join(MODEL))
+        || is_checkpoint(&folder.join(CHECKPOINT))
+        || is_record(&folder.join(RECORD))
+}
+
+/// Whether a file is the record of a run, whose model may be damaged.
+fn is_record(path: &Path) -> bool {
+    let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    read.is_some_and(|record| {
+        ["format", "model", "params", "history"].iter().all(|key| record.get(key).is_some())
+    })
+}
+
+/// Refuses a file that is a part of a model folder, for outputs of other kinds.
+pub(super) fn check_not_owned(path: &Path) -> Result<(), Error> {
+    let owned = path.file_name().is_some_and(|name| OWNED.iter().any(|owned| name == *owned));
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if owned && path.exists() && is_ours(folder) {
+        return Err(Error::file(path, "is a part of a model, and is not written over: name another file"));
+    }
+    Ok(())
+}
+
 /// Whether a file is a checkpoint that a killed run had begun to write.
 fn is_unfinished(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(&format!(".{CHECKPOINT}.tmp-")))
@@ -206,15 +244,14 @@ pub(super) fn check_replaceable(folder: &Path) -> Result<(), Error> {
     if !found.is_dir() {
         return Err(Error::file(folder, "is a file and will not be replaced by a model folder"));
     }
-    if folder.join(MODEL).is_file()
-        || folder.join(CHECKPOINT).is_file()
+    if is_ours(folder)
         || fs::read_dir(folder)
             .map_err(io)?
             .all(|entry| entry.is_ok_and(|entry| is_unfinished(&entry.file_name())))
     {
         return Ok(());
     }
-    let what = format!("is a folder with other things in it (no {MODEL}) and will not be replaced");
+    let what = format!("is a folder with other things in it (no {MODEL} of s3cmtf) and will not be replaced");
     Err(Error::file(folder, what))
 }
 

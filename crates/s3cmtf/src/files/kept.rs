@@ -1,24 +1,22 @@
 //! The data of a run, put aside until its model is saved.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::problem_file::{Whole, load_open, load_problem};
+use super::problem_file::{Whole, load_open};
 use crate::{Error, Problem};
 
-/// The data of a run, which take no memory while it lasts.
-pub struct KeptData(Place);
-
-enum Place {
-    /// A file without a name, which vanishes with the process, and where it would be.
-    Aside(File, PathBuf),
-    /// A file that [`save_problem`](super::save_problem) wrote.
-    There(PathBuf),
+/// The data of a run, which take no memory while it lasts: an open file, which stays what it is if its name goes to another, and
+/// what it is called in messages.
+pub struct KeptData {
+    file: File,
+    path: PathBuf,
 }
 
 impl KeptData {
-    /// Puts a problem aside, on the disk where its model will be saved: beside `folder`, which need not be there.
+    /// Puts a problem aside, on the disk where its model will be saved: beside `folder`, which need not be there. The file has no
+    /// name and vanishes with the process.
     ///
     /// # Errors
     /// If it cannot be written there.
@@ -31,41 +29,33 @@ impl KeptData {
         let mut out = BufWriter::new(tempfile::tempfile_in(beside).map_err(io)?);
         whole.write(&mut out).and_then(|()| out.flush()).map_err(io)?;
         let file = out.into_inner().map_err(|error| io(error.into_error()))?;
-        Ok(KeptData(Place::Aside(file, path)))
+        Ok(KeptData { file, path })
     }
 
-    /// The data that are in a file, which [`save_problem`](super::save_problem) wrote and nobody changes.
-    pub fn there(path: &Path) -> Self {
-        KeptData(Place::There(path.to_owned()))
+    /// The data that are in a file, which [`save_problem`](super::save_problem) wrote.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn there(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        Ok(KeptData { file, path: path.to_owned() })
     }
 
     /// Reads the data again.
     ///
     /// # Errors
-    /// If their file has gone, or has changed.
+    /// If their file has changed.
     pub fn load(&self) -> Result<Problem, Error> {
-        match &self.0 {
-            Place::Aside(file, path) => load_open(file, path),
-            Place::There(path) => load_problem(path),
-        }
+        load_open(&self.file, &self.path)
     }
 
-    /// Writes the data to a new file.
+    /// Writes the data to a new file. It is a copy, since whoever writes to a file changes all its names.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
         let io = |source| Error::io(path, source);
-        match &self.0 {
-            Place::Aside(file, _) => {
-                let mut from = file;
-                from.seek(SeekFrom::Start(0)).map_err(io)?;
-                let mut to = File::create_new(path).map_err(io)?;
-                io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(io)
-            }
-            // A second name is enough; where that cannot be, a copy is made.
-            Place::There(from) => match fs::hard_link(from, path) {
-                Ok(()) => Ok(()),
-                Err(_) => fs::copy(from, path).map(|_| ()).map_err(io),
-            },
-        }
+        let mut from = &self.file;
+        from.seek(SeekFrom::Start(0)).map_err(io)?;
+        let mut to = File::create_new(path).map_err(io)?;
+        io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).map_err(io)
     }
 }
 
@@ -73,6 +63,7 @@ impl KeptData {
 mod tests {
     use super::*;
     use crate::Entries;
+    use std::fs;
 
     #[test]
     fn what_was_put_aside_is_read_again() {
@@ -84,13 +75,21 @@ mod tests {
         let path = folder.path().join("data.s3cmtf");
         aside.write(&path).unwrap();
         // Before and after it was written, and as often as one likes.
-        for kept in [&aside, &aside, &KeptData::there(&path)] {
+        for kept in [&aside, &aside, &KeptData::there(&path).unwrap()] {
             let again = kept.load().unwrap();
             assert_eq!(again.modes(), problem.modes());
             assert_eq!(again.entries(), problem.entries());
         }
+        // A file that has the name later is another one; one that was written into is noticed.
+        let there = KeptData::there(&path).unwrap();
+        let copy = folder.path().join("copy.s3cmtf");
+        there.write(&copy).unwrap();
+        fs::rename(&copy, &path).unwrap();
         fs::write(&path, "something else").unwrap();
-        let error = KeptData::there(&path).load().unwrap_err().to_string();
+        assert_eq!(there.load().unwrap().entries(), problem.entries());
+        let error = KeptData::there(&path).unwrap().load().unwrap_err().to_string();
         assert!(error.contains("data.s3cmtf"), "{error}");
+        fs::remove_file(&path).unwrap();
+        assert!(KeptData::there(&path).is_err());
     }
 }

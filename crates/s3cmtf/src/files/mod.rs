@@ -1,5 +1,6 @@
 //! The only place that opens files: tables in, problems and models in and out. The formats are in `docs/format.md`.
 
+mod apart;
 mod atomic;
 mod binary;
 mod checkpoint;
@@ -19,11 +20,14 @@ mod number;
 mod pieces;
 mod problem_file;
 mod read;
+mod seal;
 mod similar;
 mod source;
 mod stored;
 mod table;
+mod temporary;
 
+pub use apart::check_apart;
 pub use atomic::{check_file, make_folder, write_atomically};
 pub use binary::Raw;
 pub use checkpoint::{load_checkpoint, save_checkpoint};

@@ -2,19 +2,25 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
+use super::seal;
 use crate::table::{Binning, Labels};
 use crate::{
-    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, Uncertainty,
+    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, StdScale,
+    Uncertainty,
 };
 
 /// The version of the format that is written; older ones are read as well.
-pub(super) const FORMAT: u64 = 3;
+pub(super) const FORMAT: u64 = 4;
+/// From this version on, files have a checksum.
+const SEALED: u64 = 4;
 
 /// The key of [`Header`] in the metadata of the file.
 const KEY: &str = "s3cmtf";
@@ -22,6 +28,9 @@ const KEY: &str = "s3cmtf";
 /// Everything about a model that is not a tensor.
 #[derive(Serialize, Deserialize)]
 struct Header {
+    /// That of the whole file, see [`seal`]; since version 4. It comes first.
+    #[serde(default)]
+    checksum: String,
     format: u64,
     core: CoreKind,
     modes: Vec<ModeHeader>,
@@ -30,6 +39,9 @@ struct Header {
     /// The noise of [`Uncertainty`], whose other numbers are tensors; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     noise: Option<f32>,
+    /// Its scale; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    std_scale: Option<StdScale>,
     /// What of [`Offsets`] is no tensor; not in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offsets: Option<OffsetsHeader>,
@@ -93,12 +105,14 @@ impl Header {
             explained: matrix.effects.as_ref().map(|effects| effects.explained),
         };
         Header {
+            checksum: seal::EMPTY.to_owned(),
             format: FORMAT,
             core: model.core_kind(),
             modes: model.modes().iter().map(ModeHeader::of).collect(),
             coupled: model.coupled().iter().map(coupled).collect(),
             range: model.range(),
             noise: model.uncertainty().map(|uncertainty| uncertainty.noise),
+            std_scale: model.uncertainty().and_then(|uncertainty| uncertainty.scale.clone()),
             offsets: model
                 .offsets()
                 .map(|offsets| OffsetsHeader { mean: offsets.mean, lambdas: offsets.lambdas.clone() }),
@@ -210,7 +224,9 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
         tensors.push((format!("offset.{number}"), rows));
     }
     let header = serde_json::to_string(&Header::of(model))?;
-    safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))
+    let mut bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))?;
+    seal::seal(&mut bytes);
+    Ok(bytes)
 }
 
 /// The model that the bytes of the file at `path` hold.
@@ -224,6 +240,9 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
     let header = metadata.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let header = read_header(header.ok_or(format!("is no model of s3cmtf: no \"{KEY}\" in its metadata"))?)?;
+    if header.format >= SEALED {
+        seal::check(bytes)?;
+    }
     let tensors = SafeTensors::deserialize(bytes).map_err(unreadable)?;
     let mut tensors = Tensors(tensors.tensors().into_iter().collect());
 
@@ -238,7 +257,9 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
     for (number, matrix) in header.coupled.into_iter().enumerate() {
         coupled.push(tensors.coupled(number, matrix, &factors)?);
     }
-    let uncertainty = header.noise.map(|noise| tensors.uncertainty(noise, factors.len())).transpose()?;
+    let scale = header.std_scale;
+    let uncertainty =
+        header.noise.map(|noise| tensors.uncertainty(noise, scale, factors.len())).transpose()?;
     let offsets = header.offsets.map(|header| tensors.offsets(header, factors.len())).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
         return Err(format!("has a tensor \"{name}\" that does not belong to its model"));
@@ -272,6 +293,28 @@ pub(super) fn check_offsets(bytes: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether a file is a model of ours, by what it says of itself; the rest of it may be damaged.
+pub(super) fn is_model(path: &Path) -> bool {
+    own_text(path, KEY).is_some()
+}
+
+/// The text of a key in the metadata of a safetensors file, if there is such a file.
+pub(super) fn own_text(path: &Path, key: &str) -> Option<String> {
+    /// No header of ours is nearly as long.
+    const LONGEST: u64 = 1 << 30;
+    let mut file = File::open(path).ok()?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length).ok()?;
+    let length = u64::from_le_bytes(length);
+    if length > LONGEST.min(file.metadata().ok()?.len()) {
+        return None;
+    }
+    let mut header = Vec::new();
+    file.take(length).read_to_end(&mut header).ok()?;
+    let header: HashMap<String, serde_json::Value> = serde_json::from_slice(&header).ok()?;
+    header.get("__metadata__")?.get(key)?.as_str().map(str::to_owned)
 }
 
 fn read_header(text: &str) -> Result<Header, String> {
@@ -330,13 +373,18 @@ impl Tensors<'_> {
         }
     }
 
-    fn uncertainty(&mut self, noise: f32, modes: usize) -> Result<Uncertainty, String> {
+    fn uncertainty(
+        &mut self,
+        noise: f32,
+        scale: Option<StdScale>,
+        modes: usize,
+    ) -> Result<Uncertainty, String> {
         let (mut shares, mut variances) = (Vec::new(), Vec::new());
         for number in 0..modes {
             shares.push(self.take(&format!("share.{number}"), Dtype::F32, f32::from_le_bytes)?.1);
             variances.push(self.factor(&format!("variance.{number}"))?);
         }
-        Ok(Uncertainty { noise, shares, variances })
+        Ok(Uncertainty { noise, shares, variances, scale })
     }
 
     fn offsets(

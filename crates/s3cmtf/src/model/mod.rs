@@ -8,6 +8,7 @@ mod normalize;
 mod offsets;
 mod orthogonal;
 mod predict;
+mod std_scale;
 mod uncertainty;
 
 pub use self::core::Core;
@@ -16,8 +17,10 @@ pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
 pub(crate) use grouping::{Order, sort_by_row, take_first};
 pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
-pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
+pub(crate) use predict::{ErrorSums, clipped, is_noisy};
+pub(crate) use std_scale::POINTS;
+pub use std_scale::StdScale;
 pub use uncertainty::Uncertainty;
 
 use rayon::prelude::*;

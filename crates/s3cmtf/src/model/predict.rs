@@ -28,6 +28,9 @@ pub struct Errors {
     /// the model has standard deviations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_std: Option<f64>,
+    /// The same within two standard deviations, 0.95 if those are right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_two_std: Option<f64>,
     /// The root mean squared error of the mean of the training values; where the model has [`Offsets`](crate::Offsets).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_rmse: Option<f64>,
@@ -83,7 +86,12 @@ impl ErrorSums {
     }
 }
 
-pub(super) fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
+/// Whether values of this range scatter, given their variance around predictions: by more than a hundredth of the range.
+pub(crate) fn is_noisy(variance: f64, [low, high]: [f32; 2]) -> bool {
+    variance.sqrt() > 0.01 * (f64::from(high) - f64::from(low))
+}
+
+pub(crate) fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
     // Not `max` and `min`, which would turn a NaN into a number that nobody notices.
     if prediction < low {
         low
@@ -95,22 +103,33 @@ pub(super) fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
 }
 
 impl Model {
+    /// Whether predictions stay within the observed range unless somebody wants them raw: where values scatter, what lies
+    /// beyond is too far out. Factors that are exact know better, and those of `sgd` and `als` may be.
+    pub fn clips(&self) -> bool {
+        self.uncertainty.as_ref().is_some_and(|uncertainty| is_noisy(uncertainty.noise.into(), self.range))
+    }
+
     /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range. An id that the
     /// model has no row for is predicted as the average entity of its mode.
     ///
     /// # Errors
     /// If the entries have another number of modes, or an id lies far beyond its mode.
     pub fn predict(&self, cells: &Entries, clip: bool) -> Result<Vec<f32>, Error> {
-        let prepared = Prepared::new(self, self.locate(cells)?);
+        Ok(self.predict_located(self.locate(cells)?, clip))
+    }
+
+    /// The same of cells on the model's rows.
+    pub(crate) fn predict_located(&self, cells: Entries, clip: bool) -> Vec<f32> {
+        let mut result = vec![0.0; cells.len()];
+        let prepared = Prepared::new(self, cells);
         let pieces: Pieces =
             prepared.sum(|entries, predictions| Pieces(vec![(entries, predictions.to_vec())]));
-        let mut result = vec![0.0; cells.len()];
         for (entries, predictions) in pieces.0 {
             for (&place, prediction) in prepared.chunks.places[entries].iter().zip(predictions) {
                 result[place as usize] = if clip { clipped(prediction, self.range) } else { prediction };
             }
         }
-        Ok(result)
+        result
     }
 
     /// How far predictions lie from the given entries; `clip` keeps predictions within the observed range.
@@ -129,26 +148,28 @@ impl Model {
         let values = &prepared.chunks.values;
         let sums = prepared.sum(|entries, predictions| ErrorSums::of(&values[entries], predictions, range));
         let len = entries.len() as f64;
-        let within_std = match &self.uncertainty {
-            Some(_) => Some(self.within_std(entries, clip)?),
-            None => None,
-        };
+        let within = self.uncertainty.as_ref().map(|_| self.within_stds(entries, clip)).transpose()?;
         Ok(Errors {
             entries: entries.len(),
             unknown,
             rmse: (sums.squared / len).sqrt(),
             mae: sums.absolute / len,
-            within_std,
+            within_std: within.map(|[one, _]| one),
+            within_two_std: within.map(|[_, two]| two),
             mean_rmse: simple.map(|simple| simple.mean_rmse),
             offsets_rmse: simple.map(|simple| simple.offsets_rmse),
         })
     }
 
-    fn within_std(&self, entries: &Entries, clip: bool) -> Result<f64, Error> {
+    /// The shares of entries within one and within two standard deviations of their predictions.
+    fn within_stds(&self, entries: &Entries, clip: bool) -> Result<[f64; 2], Error> {
         let (predictions, stds) = (self.predict(entries, clip)?, self.std(entries)?);
-        let close = predictions.iter().zip(stds).zip(entries.values());
-        let close = close.filter(|((prediction, std), value)| (*value - *prediction).abs() <= *std);
-        Ok(close.count() as f64 / entries.len() as f64)
+        Ok([1.0, 2.0].map(|times| {
+            let close = predictions.iter().zip(&stds).zip(entries.values());
+            let close =
+                close.filter(|((prediction, std), value)| (*value - *prediction).abs() <= times * *std);
+            close.count() as f64 / entries.len() as f64
+        }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Core, Factor, Model, average_row};
+use super::{Core, Factor, Model, StdScale, average_row};
 use crate::Error;
 use crate::problem::{Entries, UNKNOWN};
 
@@ -18,6 +18,8 @@ pub struct Uncertainty {
     pub shares: Vec<Vec<f32>>,
     /// For each mode the variance of each number of its factor.
     pub variances: Vec<Factor>,
+    /// What all of that is multiplied by, where entries that were held out have told; not in older models.
+    pub scale: Option<StdScale>,
 }
 
 impl Uncertainty {
@@ -29,6 +31,7 @@ impl Uncertainty {
         let variances = self.variances.iter().zip(factors);
         self.noise.is_finite()
             && self.noise >= 0.0
+            && self.scale.as_ref().is_none_or(StdScale::is_sound)
             && self.shares.len() == factors.len()
             && self.variances.len() == factors.len()
             && shares.clone().all(|(shares, factor)| shares.len() == factor.rows() && positive(shares))
@@ -63,13 +66,17 @@ impl Model {
     /// # Errors
     /// If the model does not know it, if the cells have another number of modes, or an id lies far beyond its mode.
     pub fn std(&self, cells: &Entries) -> Result<Vec<f32>, Error> {
+        self.std_located(&self.locate(cells)?)
+    }
+
+    /// The same of cells on the model's rows.
+    pub(crate) fn std_located(&self, located: &Entries) -> Result<Vec<f32>, Error> {
         let Some(uncertainty) = &self.uncertainty else {
             return Err(Error::Problem(
                 "the model has no standard deviations; those that bayes fits and that are not made orthogonal have"
                     .into(),
             ));
         };
-        let located = self.locate(cells)?;
         let any: Vec<AnyRow> = self
             .factors
             .iter()
@@ -95,12 +102,19 @@ impl Model {
                         share *= uncertainty.shares[mode][row as usize];
                     }
                 }
-                let own = |mode: usize| -> f32 {
-                    let slope = along.mode(&rows, mode).iter().zip(variances[mode]);
-                    slope.map(|(slope, variance)| slope * slope * variance).sum()
-                };
-                let own: f32 = (0..rows.len()).map(own).sum();
-                *std = (uncertainty.noise / share + own).sqrt();
+                let (mut own, mut prediction) = (0.0, 0.0);
+                for (mode, variance) in variances.iter().enumerate() {
+                    let slope = along.mode(&rows, mode);
+                    own += slope
+                        .iter()
+                        .zip(*variance)
+                        .map(|(slope, variance)| slope * slope * variance)
+                        .sum::<f32>();
+                    prediction = slope.iter().zip(rows[mode]).map(|(slope, value)| slope * value).sum();
+                }
+                let scale =
+                    uncertainty.scale.as_ref().map_or(1.0, |scale| scale.within(prediction, self.range));
+                *std = scale * (uncertainty.noise / share + own).sqrt();
             }
         });
         Ok(stds)
@@ -196,6 +210,7 @@ mod tests {
                 Factor::new(1, vec![0.5]),
                 Factor::new(2, vec![0.0, 0.1]),
             ],
+            scale: None,
         }
     }
 
@@ -208,6 +223,11 @@ mod tests {
         let expected: f32 = 2.0 / (4.0 * 0.5) + 0.25 * 30f32.powi(2) + 0.5 * 14.5f32.powi(2) + 0.1 * 64.0;
         let std = model.std(&cells).unwrap()[0];
         assert!((std - expected.sqrt()).abs() < 1e-4, "{std} and not {}", expected.sqrt());
+        // The prediction is 29, kept within 0 and 1.
+        let points = vec![[0.0, 5.0], [1.0, 3.0], [29.0, 7.0]];
+        let scaled = Uncertainty { scale: Some(StdScale { points }), ..uncertainty() };
+        let scaled = model.with_uncertainty(scaled).unwrap().std(&cells).unwrap()[0];
+        assert!((scaled - 3.0 * std).abs() < 1e-3, "{scaled} and not {}", 3.0 * std);
     }
 
     #[test]
@@ -227,6 +247,10 @@ mod tests {
         let mut negative = uncertainty();
         negative.variances[1] = Factor::new(1, vec![-0.5]);
         assert!(model().with_uncertainty(negative).is_err());
+        for points in [vec![], vec![[0.0, 0.0]], vec![[1.0, 1.0], [0.0, 1.0]], vec![[f32::NAN, 1.0]]] {
+            let scale = Some(StdScale { points });
+            assert!(model().with_uncertainty(Uncertainty { scale, ..uncertainty() }).is_err());
+        }
         let cells = Entries::new(vec![vec![0], vec![0], vec![0]], vec![0.0]).unwrap();
         assert!(model().std(&cells).unwrap_err().to_string().contains("no standard deviations"));
     }

@@ -57,7 +57,7 @@ impl Residuals {
             places(data.entries().len(), MOST).into_iter().map(|place| place as u32).collect();
         let entries = data.entries().select(&shown);
         let entries = by_ids(model, data, &entries);
-        let predicted = model.predict(&entries, false)?;
+        let predicted = model.predict(&entries, model.clips())?;
         let predicted: Vec<f64> = predicted.into_iter().map(f64::from).collect();
         let observed: Vec<f64> = entries.values().iter().map(|&value| f64::from(value)).collect();
         let errors: Vec<f64> = observed.iter().zip(&predicted).map(|(o, p)| o - p).collect();
@@ -129,7 +129,7 @@ fn levels(predicted: &[f64], observed: &[f64]) -> Vec<Level> {
 fn parts(model: &Model, data: &Problem, entries: &Entries) -> Result<Vec<Segments>, Error> {
     let plain: Vec<usize> =
         (0..data.order()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
-    let mut found = segments(model, Some(data), entries, &plain, false)?;
+    let mut found = segments(model, Some(data), entries, &plain, model.clips())?;
     // One part says nothing that the RMSE of all does not say.
     found.retain(|by| by.segments.len() > 1);
     for by in &mut found {

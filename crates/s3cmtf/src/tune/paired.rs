@@ -32,7 +32,7 @@ impl Paired {
 
 /// The squared error of each entry.
 pub(super) fn squares(model: &Model, entries: &Entries) -> Result<Vec<f64>, Error> {
-    let predictions = model.predict(entries, false)?;
+    let predictions = model.predict(entries, model.clips())?;
     let pairs = entries.values().iter().zip(predictions);
     Ok(pairs.map(|(&value, prediction)| (f64::from(value) - f64::from(prediction)).powi(2)).collect())
 }

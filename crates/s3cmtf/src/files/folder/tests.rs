@@ -1,10 +1,11 @@
 //! Saving and loading, and what broken files lead to.
 
+use super::super::seal;
 use super::*;
 use crate::table::{Binning, time::Bin};
 use crate::{
-    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, Stop, Summary,
-    Uncertainty,
+    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale, Stop,
+    Summary, Uncertainty,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -94,6 +95,7 @@ fn full() -> Model {
         noise: 0.3,
         shares: vec![vec![1.0, 0.5, 2.0, 1.5], vec![1.0; 3], vec![0.1; 2]],
         variances: [factor(4, 2), factor(3, 3), factor(2, 1)].map(squared).into(),
+        scale: Some(StdScale { points: vec![[1.0, 0.9], [1.0 / 3.0 + 4.0, 1.1]] }),
     })
     .unwrap()
     .with_offsets(Offsets {
@@ -137,7 +139,18 @@ fn with_header(model: &Model, change: impl Fn(String) -> String) -> Vec<u8> {
     let bytes = to_bytes(model).unwrap();
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header = change(String::from_utf8(bytes[8..8 + length].to_vec()).unwrap());
-    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &bytes[8 + length..]].concat()
+    let mut bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &bytes[8 + length..]].concat();
+    reseal(&mut bytes);
+    bytes
+}
+
+/// Makes the checksum that of the content, so that what is wrong with that is what is found.
+fn reseal(bytes: &mut [u8]) {
+    let begin = br#"{\"checksum\":\""#;
+    if let Some(place) = bytes.windows(begin.len()).position(|window| window == begin) {
+        bytes[place + begin.len()..][..16].fill(b'0');
+        seal::seal(bytes);
+    }
 }
 
 fn replaced(model: &Model, from: &str, to: &str) -> String {
@@ -157,7 +170,7 @@ fn what_is_saved_is_loaded() {
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
         let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
         assert_eq!(json["model"]["modes"][0]["rank"], 2);
-        assert_eq!(json["format"], 3);
+        assert_eq!(json["format"], 4);
     }
 }
 
@@ -165,7 +178,7 @@ fn what_is_saved_is_loaded() {
 fn a_model_of_version_1_is_loaded() {
     // What version 2 has more is optional.
     let bytes = with_header(&diagonal(), |header| {
-        let old = header.replace(r#"\"format\":3"#, r#"\"format\":1"#);
+        let old = header.replace(r#"\"format\":4"#, r#"\"format\":1"#);
         assert_ne!(old, header);
         old
     });
@@ -207,11 +220,11 @@ fn broken_models_say_what_is_wrong() {
     let model = &full();
     for (from, to, what) in [
         (
-            r#"\"format\":3"#,
+            r#"\"format\":4"#,
             r#"\"format\":7"#,
-            "has format version 7, but this version of s3cmtf reads 1 to 3",
+            "has format version 7, but this version of s3cmtf reads 1 to 4",
         ),
-        (r#"\"format\":3,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        (r#"\"format\":4,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
         ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
         (
             r#"\"size\":2"#,
@@ -260,6 +273,7 @@ fn ranks_of_zero_and_numbers_that_are_not_finite_are_refused() {
     let mut bytes = to_bytes(&diagonal()).unwrap();
     let end = bytes.len();
     bytes[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    reseal(&mut bytes);
     assert!(refused(&bytes).contains("numbers that are not finite"));
     assert!(refused(&[0xff; 64]).contains("its header is longer than the file"));
 }
@@ -315,7 +329,7 @@ fn a_model_replaces_a_model_and_nothing_else() {
     for (path, what) in [
         (
             other.clone(),
-            "is a folder with other things in it (no model.safetensors) and will not be replaced",
+            "is a folder with other things in it (no model.safetensors of s3cmtf) and will not be replaced",
         ),
         (other.join("thesis.tex"), "is a file and will not be replaced by a model folder"),
         (other.join("none/run"), "does not exist: create this folder first"),
@@ -328,8 +342,79 @@ fn a_model_replaces_a_model_and_nothing_else() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
+#[test]
+fn a_folder_is_ours_only_if_its_files_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bert");
+    fs::create_dir(&path).unwrap();
+    // A language model has such a file, too.
+    let other = br#"{"__metadata__":{"format":"pt"}}"#;
+    fs::write(path.join(MODEL), [&(other.len() as u64).to_le_bytes(), &other[..]].concat()).unwrap();
+    fs::write(path.join(RECORD), r#"{"format": "theirs"}"#).unwrap();
+    let run = Run { model: diagonal(), record: record() };
+    for refused in [check_out(&path), save(&run, &path)] {
+        assert!(refused.unwrap_err().to_string().contains("will not be replaced"));
+    }
+    // A model of ours stays one when it is damaged.
+    let (_folder, path) = saved(diagonal());
+    fs::write(path.join(MODEL), "damaged").unwrap();
+    save(&run, &path).unwrap();
+    assert_eq!(load(&path).unwrap().0, run.model);
+    let refused = check_not_owned(&path.join(MODEL)).unwrap_err().to_string();
+    assert!(refused.contains("is a part of a model"), "{refused}");
+    check_not_owned(&path.join("report.html")).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, path) = saved(full());
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set(&path, 0o700);
+    set(&path.join(MODEL), 0o600);
+    save(&Run { model: diagonal(), record: record() }, &path).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(&path.join(MODEL))), (0o700, 0o600));
+    let file = path.join("report.html");
+    fs::write(&file, "old").unwrap();
+    set(&file, 0o640);
+    crate::files::write_atomically(&file, |out| out.write_all(b"new")).unwrap();
+    assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"new".to_vec(), 0o640));
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_checkpoint_and_a_model_is_saved_without_its_data() {
+    let (folder, path) = saved(full());
+    fs::write(path.join(CHECKPOINT), "checkpoint").unwrap();
+    let mut run = Run { model: diagonal(), record: record() };
+    run.record.summary.stop = Stop::Interrupted;
+    save(&run, &path).unwrap();
+    assert!(path.join(CHECKPOINT).exists());
+    run.record.summary.stop = Stop::Epochs;
+    save(&run, &path).unwrap();
+    assert!(!path.join(CHECKPOINT).exists());
+    // What is no file cannot be copied.
+    let data = KeptData::there(folder.path()).unwrap();
+    let failed = save_with(&run, Some(&data), &path).unwrap();
+    assert!(failed.is_some() && !path.join(DATA).exists());
+    assert_eq!(load(&path).unwrap().0, run.model);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn flipped_bits_are_refused(place in any::<prop::sample::Index>(), bit in 0..8) {
+        let model = full();
+        let mut bytes = to_bytes(&model).unwrap();
+        let place = place.index(bytes.len());
+        bytes[place] ^= 1u8 << bit;
+        // The only ones that are not are those that do not matter.
+        if let Ok(read) = from_bytes(Path::new("model"), &bytes) {
+            prop_assert_eq!(read, model);
+        }
+    }
 
     #[test]
     fn flipped_bytes_are_refused_or_give_a_model_of_the_same_shape(
@@ -341,6 +426,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
+        reseal(&mut bytes);
         if let Ok(read) = from_bytes(Path::new("model"), &bytes) {
             for (read, factor) in read.factors().iter().zip(model.factors()) {
                 prop_assert_eq!((read.rows(), read.rank()), (factor.rows(), factor.rank()));

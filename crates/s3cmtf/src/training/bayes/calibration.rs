@@ -9,6 +9,7 @@ use super::Evaluation;
 use super::core::{CoreState, Pass};
 use super::view::View;
 use crate::Error;
+use crate::model::{Model, StdScale};
 use crate::problem::{HoldOut, Observed};
 use crate::training::checkpoint::Numbers;
 
@@ -27,12 +28,16 @@ const FROM: u64 = 20;
 const UNTIL: f64 = 0.5;
 /// The logarithm of the prior's precision where interactions say nothing.
 const STEEP: f64 = 0.4;
+/// So many of the last draws before all entries take part are averaged, to see how far that mean lies from entries held out.
+const REHEARSAL: u64 = 10;
 /// What is kept of the mean prediction, and of the precision, when a new draw comes.
 const KEEP: f32 = 0.8;
 
 /// How much of what interactions predict is there.
 pub(super) struct Calibration {
     held: Evaluation,
+    /// The same, as they came.
+    entries: Observed,
     /// For each entry held out, the mean of what interactions predict.
     mean: Vec<f32>,
     /// The logarithm of the precision of the prior of concepts that interact.
@@ -61,9 +66,9 @@ fn until(epochs: usize) -> u64 {
 }
 
 impl Calibration {
-    pub(super) fn new(held: Evaluation, epochs: usize) -> Self {
+    pub(super) fn new(held: Evaluation, entries: Observed, epochs: usize) -> Self {
         let mean = vec![0.0; held.0.entries];
-        Calibration { held, mean, log: 0.0, until: until(epochs) }
+        Calibration { held, entries, mean, log: 0.0, until: until(epochs) }
     }
 
     /// The entries that are held out.
@@ -78,6 +83,22 @@ impl Calibration {
     /// Whether an epoch is the last, or beyond.
     pub(super) fn is_over(&self, epoch: u64) -> bool {
         epoch >= self.until
+    }
+
+    /// Whether the draw of an epoch is one of those that are averaged to see how far their mean lies from entries held out.
+    pub(super) fn rehearses(&self, epoch: u64) -> bool {
+        (self.until - REHEARSAL + 1..=self.until).contains(&epoch)
+    }
+
+    /// What makes the standard deviations of a model right on entries held out, if it has any.
+    pub(super) fn std_scale(&self, model: &Model) -> Result<Option<StdScale>, Error> {
+        if model.uncertainty().is_none() {
+            return Ok(None);
+        }
+        let entries = self.entries.clone().into_entries()?;
+        let (predictions, stds) =
+            (model.predict_located(entries.clone(), true), model.std_located(&entries)?);
+        Ok(StdScale::fit(&predictions, &stds, entries.values()))
     }
 
     /// The precision of the prior of concepts that interact, given what an epoch has drawn.

@@ -14,6 +14,7 @@ use super::noise::Noise;
 use super::random::{Generator, gamma, generator, mix, normal};
 use super::view::{Run, View};
 use crate::Error;
+use crate::model::clipped;
 use crate::params::Part;
 use crate::training::checkpoint::Numbers;
 
@@ -54,11 +55,12 @@ impl Pass<'_> {
         Layout::new(self.ranks, &order, normal.partner_pad())
     }
 
-    /// The sum of squared errors of a core's predictions.
-    pub(super) fn squared_error(&self, core: &[f32]) -> Result<f64, Error> {
+    /// The sum of squared errors of a core's predictions, which are kept within a range.
+    pub(super) fn squared_error(&self, core: &[f32], range: [f32; 2]) -> Result<f64, Error> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
-            let errors = predictions.iter().zip(chunk.values).map(|(prediction, value)| prediction - value);
+            let both = predictions.iter().zip(chunk.values);
+            let errors = both.map(|(&prediction, value)| clipped(prediction, range) - value);
             errors.map(|error| f64::from(error) * f64::from(error)).sum()
         })?;
         Ok(sum)

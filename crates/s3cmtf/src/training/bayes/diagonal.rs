@@ -143,7 +143,9 @@ mod tests {
             Factor::new(concepts, squares.values().iter().map(|value| value * value).collect())
         });
         let shares = sizes.iter().map(|&size| vec![1.5; size]).collect();
-        model.with_uncertainty(Uncertainty { noise: 0.3, shares, variances: variances.collect() }).unwrap()
+        model
+            .with_uncertainty(Uncertainty { noise: 0.3, shares, variances: variances.collect(), scale: None })
+            .unwrap()
     }
 
     #[test]

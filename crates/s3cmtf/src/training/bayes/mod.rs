@@ -48,7 +48,9 @@ use self::random::{gamma, generator, normal};
 use self::rows::Given;
 use self::view::{Plan, View};
 use crate::Error;
-use crate::model::{Core, CoupledFactor, Factor, Model, Uncertainty, average_row};
+use crate::model::{
+    Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
+};
 use crate::params::{CoreKind, Params, Part};
 use crate::problem::{Kind, Observed, Problem};
 use crate::training::room::Room;
@@ -89,6 +91,8 @@ pub(crate) struct Sampler {
     matrices: Vec<Matrix>,
     noise: Noise,
     average: Mean,
+    /// What standard deviations are multiplied by, once that is known.
+    scale: Option<StdScale>,
     /// As long as entries are held out: those, and all entries.
     calibration: Option<(Calibration, Observed)>,
     epoch: u64,
@@ -154,6 +158,7 @@ impl Sampler {
             matrices: matrices.collect(),
             average: Mean::new(&ranks, counts.iter().map(Vec::len), &params.without),
             noise: Noise::new(counts),
+            scale: None,
             calibration: None,
             epoch: 0,
             views,
@@ -164,7 +169,8 @@ impl Sampler {
             sampler.take_over(warm)?;
         }
         if let Some(held) = held {
-            let calibration = Calibration::new(sampler.arrange(held, params, room)?, params.epochs);
+            let arranged = sampler.arrange(held.clone(), params, room)?;
+            let calibration = Calibration::new(arranged, held, params.epochs);
             sampler.calibration = Some((calibration, entries));
         }
         Ok(sampler)
@@ -183,7 +189,9 @@ impl Sampler {
             let means = self.prior_means(mode);
             self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, seed, epoch);
         }
-        let share = (epoch > self.early).then(|| self.average.begin());
+        let rehearses =
+            self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.rehearses(epoch));
+        let share = (epoch > self.early || rehearses).then(|| self.average.begin());
         for mode in 0..self.ranks.len() {
             let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
@@ -235,11 +243,17 @@ impl Sampler {
     /// # Errors
     /// If entries cannot be read.
     pub(super) fn join(&mut self, room: Option<&Room>) -> Result<(), Error> {
-        let Some((_, entries)) = self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
+        let Some((calibration, entries)) =
+            self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
         else {
             return Ok(());
         };
         let rows: Vec<usize> = self.noise.counts.iter().map(Vec::len).collect();
+        if self.average.draws > 0 {
+            self.scale = calibration.std_scale(&self.model_so_far(true))?;
+            // Draws begin to count anew.
+            self.average = Mean::new(&self.ranks, rows.iter().copied(), &self.without);
+        }
         // There may be no room for both.
         self.views.clear();
         let scale = (self.mean, self.spread);
@@ -248,9 +262,9 @@ impl Sampler {
         Ok(())
     }
 
-    /// Whether draws have begun to count.
+    /// Whether draws have begun to count for the model that comes out.
     pub(crate) fn is_typical(&self) -> bool {
-        self.average.draws > 0
+        self.epoch > self.early && self.average.draws > 0
     }
 
     /// The means that all matrices give the rows of a mode; empty if none does.
@@ -344,14 +358,16 @@ impl Sampler {
     /// # Errors
     /// If entries cannot be read.
     pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> Result<(f64, Vec<Option<f64>>), Error> {
-        let (factors, core) = self.current();
+        let (factors, core) = self.current(self.is_typical());
         let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
             values.extend(average_row(&values, rank));
             values
         };
         let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-        let squares = |view: &View| Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core);
+        let range = self.allowed();
+        let squares =
+            |view: &View| Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core, range);
         let rmse = |squares: f64, entries: usize| self.spread * (squares / entries as f64).sqrt();
         let one = |Evaluation(view): &Evaluation| Ok(rmse(squares(view)?, view.entries));
         let sets = sets.iter().map(|set| set.map(one).transpose());
@@ -366,19 +382,34 @@ impl Sampler {
         Ok((rmse(sum, entries), sets?))
     }
 
-    /// The rows and the core of the model so far: the mean of draws, or while there is none, the draw itself.
-    fn current(&self) -> (Vec<Vec<f32>>, &[f32]) {
-        if self.is_typical() {
+    /// Where predictions may lie, in the units of draws, see [`Model::clips`].
+    fn allowed(&self) -> [f32; 2] {
+        let variance = if self.is_typical() { self.average.variance } else { 1.0 / self.noise.tau };
+        if is_noisy(variance * self.spread * self.spread, self.frame.range) {
+            self.frame.range.map(|value| ((f64::from(value) - self.mean) / self.spread) as f32)
+        } else {
+            [f32::NEG_INFINITY, f32::INFINITY]
+        }
+    }
+
+    /// The rows and the core of the mean of draws, or of the draw itself.
+    fn current(&self, mean: bool) -> (Vec<Vec<f32>>, &[f32]) {
+        if mean {
             (self.average.naturals.iter().map(Naturals::rows).collect(), &self.average.core)
         } else {
             (self.factors.clone(), &self.core.values)
         }
     }
 
-    /// The model so far.
+    /// The model so far: the mean of draws, or while none counts, the draw itself.
     pub(crate) fn model(&self) -> Model {
+        self.model_so_far(self.is_typical())
+    }
+
+    /// The mean of draws, or the draw itself, as a model.
+    fn model_so_far(&self, mean: bool) -> Model {
         let mut model = self.frame.clone();
-        let (factors, core) = self.current();
+        let (factors, core) = self.current(mean);
         let mut core: Vec<f64> = core.iter().map(|&value| f64::from(value) * self.spread).collect();
         core[0] += self.mean;
         // A core beyond what f32 can hold has no use, but must not become infinite.
@@ -390,10 +421,11 @@ impl Sampler {
         }
         let factors = &model.factors;
         for (number, (coupled, matrix)) in model.coupled.iter_mut().zip(&self.matrices).enumerate() {
-            let found = self.average.weights.get(number).copied();
+            let found = self.average.weights.get(number).copied().filter(|_| mean);
             let found = found.unwrap_or_else(|| matrix.weight(self.noise.tau, self.spread));
             coupled.weight = found.min(f32::MAX.into()) as f32;
-            let columns = self.average.columns.get(number).map_or(matrix.columns(), Vec::as_slice);
+            let columns = self.average.columns.get(number).filter(|_| mean);
+            let columns = columns.map_or(matrix.columns(), Vec::as_slice);
             let rank = self.ranks[matrix.mode];
             coupled.factor = Factor::new(rank, Vec::new());
             if let Some(cells) = matrix.cells() {
@@ -404,14 +436,14 @@ impl Sampler {
                 coupled.effects = Some(regression.known(columns, rank));
             }
         }
-        model.uncertainty = self.uncertainty();
+        model.uncertainty = mean.then(|| self.uncertainty()).flatten();
         if self.core.diagonal { diagonal::to_columns(model) } else { model }
     }
 
-    /// What the mean knows of its errors; nothing while there is none, or where rows' distributions were not averaged.
+    /// What the mean knows of its errors; nothing where rows' distributions were not averaged.
     fn uncertainty(&self) -> Option<Uncertainty> {
         let plain = [Part::Average, Part::Distributions].iter().any(|part| self.without.contains(part));
-        if plain || !self.is_typical() {
+        if plain {
             return None;
         }
         let Mean { variance, shares, naturals, .. } = &self.average;
@@ -425,6 +457,7 @@ impl Sampler {
                     Factor::new(rank, naturals.variances(&moments))
                 })
                 .collect(),
+            scale: self.scale.clone(),
         })
     }
 
@@ -443,6 +476,9 @@ impl Sampler {
         self.core.values = core.iter().map(|&value| (f64::from(value) / self.spread) as f32).collect();
         // Models of older versions have no concept for offsets alone.
         self.core.clear();
+        // A run that is too short for one has that of the run before.
+        let scale = warm.uncertainty().and_then(|uncertainty| uncertainty.scale.clone());
+        self.scale = scale.filter(|scale| scale.points.len() == POINTS);
         for (mode, known) in factors.iter().enumerate() {
             let (to, from) = (&self.frame.modes[mode], &warm.modes[mode]);
             let rank = self.ranks[mode];

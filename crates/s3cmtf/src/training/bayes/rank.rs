@@ -81,7 +81,7 @@ impl Sampler {
     /// Lets go of concepts that are of no use, if it is time to; says whether there were any.
     pub(super) fn shed(&mut self) -> bool {
         let is_time = self.epoch >= 2 * EVERY && self.epoch.is_multiple_of(EVERY) && self.epoch < self.early;
-        if !(self.auto && is_time) {
+        if !(self.auto && is_time && self.average.draws == 0) {
             return false;
         }
         let mut kept: Vec<Vec<usize>> = (0..self.ranks.len()).map(|mode| self.in_use(mode)).collect();

@@ -2,6 +2,7 @@
 
 use super::Sampler;
 use crate::Error;
+use crate::model::{POINTS, StdScale};
 use crate::training::checkpoint::Numbers;
 use crate::training::room::Room;
 
@@ -14,7 +15,7 @@ impl Sampler {
         for (mode, factor) in self.factors.iter().enumerate() {
             numbers.put(format!("factor.{mode}"), factor);
             numbers.put(format!("root.{mode}"), &self.noise.roots[mode]);
-            if self.is_typical() {
+            if self.average.draws > 0 {
                 numbers.put(format!("natural.{mode}"), self.average.naturals[mode].values());
                 numbers.put(format!("share.{mode}"), &self.average.shares[mode]);
             }
@@ -23,7 +24,7 @@ impl Sampler {
         for (number, matrix) in self.matrices.iter().enumerate() {
             matrix.put(number, &mut numbers);
         }
-        if self.is_typical() {
+        if self.average.draws > 0 {
             numbers.put("mean.core", &self.average.core);
             for (number, columns) in self.average.columns.iter().enumerate() {
                 numbers.put(format!("mean.columns.{number}"), columns);
@@ -36,6 +37,10 @@ impl Sampler {
             calibration.put(&mut numbers);
         }
         numbers.put_doubles("noise", &[self.noise.tau, self.noise.hurdle]);
+        let mut scale = vec![0.0; 2 * POINTS];
+        let points = self.scale.iter().flat_map(|scale| scale.points.iter().flatten());
+        scale.iter_mut().zip(points).for_each(|(number, &point)| *number = point);
+        numbers.put("std_scale", &scale);
         numbers
     }
 
@@ -73,7 +78,7 @@ impl Sampler {
         for (number, matrix) in self.matrices.iter_mut().enumerate() {
             matrix.get(number, &mut numbers)?;
         }
-        if self.is_typical() {
+        if self.average.draws > 0 {
             self.average.shares = self.noise.roots.clone();
             for mode in 0..self.factors.len() {
                 numbers.get(&format!("natural.{mode}"), self.average.naturals[mode].numbers())?;
@@ -92,6 +97,11 @@ impl Sampler {
         let mut noise = [0.0; 2];
         numbers.get_doubles("noise", &mut noise)?;
         [self.noise.tau, self.noise.hurdle] = noise;
+        let mut scale = vec![0.0; 2 * POINTS];
+        numbers.get("std_scale", &mut scale)?;
+        // Where it is not known, all are zero.
+        let points = scale.chunks_exact(2).map(|point| [point[0], point[1]]).collect();
+        self.scale = scale.iter().any(|&number| number > 0.0).then_some(StdScale { points });
         Ok(())
     }
 }

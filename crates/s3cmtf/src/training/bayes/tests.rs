@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::Sampler;
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core::Pass;
 use super::coupled::Matrix;
@@ -12,7 +13,10 @@ use super::random::{generator, normal};
 use super::rows::Given;
 use super::view::View;
 use super::view::tests::{counts, view};
-use crate::problem::{Coupled, Entries, Kind, Problem};
+use crate::model::locate;
+use crate::params::Params;
+use crate::problem::{Coupled, Entries, Kind, Observed, Problem};
+use crate::world::{WorldParams, generate};
 
 const RANKS: [usize; 4] = [3, 2, 4, 2];
 const SIZES: [usize; 4] = [5, 6, 4, 3];
@@ -187,7 +191,9 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
         let squares: f64 = errors.iter().map(|error| error * error).sum();
         for view in small.views() {
             let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices() };
-            assert!((pass.squared_error(&small.core).unwrap() / squares - 1.0).abs() < 1e-5);
+            assert!(
+                (pass.squared_error(&small.core, [f32::MIN, f32::MAX]).unwrap() / squares - 1.0).abs() < 1e-5
+            );
             let (_, got) = pass.errors_and_gradient(&small.core);
             for (got, expected) in got.iter().zip(&gradient) {
                 assert!(
@@ -249,4 +255,34 @@ fn a_matrix_says_of_a_row_what_its_cells_say() {
             }
         }
     }
+}
+
+#[test]
+fn the_mean_model_predicts_like_all_draws_together() {
+    let world = WorldParams { users: 500, businesses: 300, ratings: 12_000, ..WorldParams::default() };
+    let world = generate(&world);
+    let mut problem = Problem::builder(world.ratings.clone()).sizes(vec![500, 300, 24]).build().unwrap();
+    let params = Params { ranks: vec![8], threads: 1, ..Params::default() };
+    let entries = Observed::Here(problem.take_entries());
+    let mut sampler = Sampler::new(&problem, entries, &params, None, None).unwrap();
+    let test = locate(problem.modes(), &world.test).unwrap();
+    let rmse = |predictions: &[f32]| {
+        let errors = predictions.iter().zip(test.values()).map(|(a, b)| f64::from(a - b).powi(2));
+        (errors.sum::<f64>() / test.len() as f64).sqrt()
+    };
+    let (mut sums, mut count, mut alone) = (vec![0.0f32; test.len()], 0.0, 0.0);
+    for _ in 0..params.epochs {
+        sampler.epoch(&AtomicBool::new(false)).unwrap();
+        sampler.join(None).unwrap();
+        if sampler.is_typical() {
+            let draw = sampler.model_so_far(false).predict_located(test.clone(), true);
+            sums.iter_mut().zip(&draw).for_each(|(sum, value)| *sum += value);
+            alone += rmse(&draw);
+            count += 1.0;
+        }
+    }
+    sums.iter_mut().for_each(|sum| *sum /= count);
+    let mean = rmse(&sampler.model().predict_located(test.clone(), true));
+    let (together, alone) = (rmse(&sums), alone / f64::from(count));
+    assert!(mean < 1.002 * together && mean < 0.95 * alone, "{mean}, {together} together, {alone} alone");
 }

@@ -253,6 +253,7 @@ impl<'a> FoldIn<'a> {
             noise: uncertainty.noise,
             shares: rows.shares,
             variances: variances.map(|(values, &rank)| Factor::new(rank, values)).collect(),
+            scale: uncertainty.scale.clone(),
         })
     }
 }
