@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use s3cmtf::files::KeptData;
 use s3cmtf::report::Options;
-use s3cmtf::{Algorithm, Entries, HoldOut, Problem, Run, Stop, files};
+use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop, files};
 
 use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
@@ -51,7 +51,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         print::note(note);
     }
     let core: usize = params.ranks_for(problem.order()).iter().product();
-    if params.algorithm == Algorithm::Bayes && !params.is_auto() && core > data.count() {
+    if params.algorithm == Algorithm::Bayes
+        && params.core == CoreKind::Full
+        && !params.is_auto()
+        && core > data.count()
+    {
         print::note(format_args!(
             "the core has {core} numbers, more than there are entries ({}): a lower rank predicts better",
             data.count()

@@ -47,7 +47,8 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
     duplicates : what becomes of cells given more than once: mean, last, sum or error.
     preset : ``"default"`` or ``"paper"``: the settings that the others override.
-    core_kind : full, or diagonal (sgd, als).
+    core_kind : full, or diagonal: a CP model. In one of bayes the first columns are the mean and an offset per mode, so that the rank
+        is at least the number of modes plus 2; those of sgd and als have no such columns.
     algorithm : bayes, sgd, or als, which finds data exactly that are exactly of the given ranks.
     without : bayes: parts that are left out, to see what they are worth.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd.

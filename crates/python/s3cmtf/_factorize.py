@@ -113,7 +113,7 @@ def factorize(
         ``scipy.sparse`` with its values.
     values : a number per cell.
     ranks : one rank for all modes, or one for each. In a model of ``bayes`` the first concept of each mode is 1, so that
-        offsets are a part of the core.
+        offsets are a part of the core; with a diagonal core the first columns are the mean and an offset per mode.
     shape : the size of each mode; the largest index decides if it is None.
     couple : matrices of ``scipy.sparse`` with the mode, counted from 0, whose entities their rows are: ``(0, matrix)`` or
         ``(0, matrix, "zeros")``, ``"missing"`` or ``"graph"``.
@@ -123,8 +123,8 @@ def factorize(
     Unless ``algorithm`` or ``preset`` is given, or something that ``als`` does not have, alternating least squares see first
     whether the tensor is exactly of these ranks. It is if a model fits it to within a millionth of its values and there are at
     least half as many entries again as the model has free numbers; then that model is the answer. Otherwise it is the one that
-    the settings ask for: ``bayes``, or ``sgd`` for a diagonal core. To see that takes about as long again as ``bayes`` does;
-    ``algorithm="bayes"`` saves it where data are noisy.
+    the settings ask for: ``bayes``, or ``sgd`` for a diagonal core whose rank is below the number of modes plus 2. To see that takes
+    about as long again as ``bayes`` does; ``algorithm="bayes"`` saves it where data are noisy.
 
     >>> import numpy as np, s3cmtf
     >>> cells = np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0], [2, 0, 1]])

@@ -10,18 +10,22 @@ use serde_json::{Map, Value};
 
 use crate::error::exception;
 
-/// The settings of which some were said, by name; those that are None were not.
+/// The settings of which some were said, by name; those that are None were not. With `any_rank`, the number of modes, what
+/// other ranks need is chosen by them.
 pub(crate) fn said(
     settings: &Bound<'_, PyDict>,
     preset: Option<&str>,
     init: Option<&Params>,
+    any_rank: Option<usize>,
 ) -> PyResult<Params> {
     let mut said = Map::new();
     for (name, setting) in settings.iter() {
         said.insert(name.extract()?, value(&setting)?);
     }
     let preset = preset.map_or(Ok(Preset::default()), Preset::of).map_err(exception)?;
-    Said::new(said).params(preset, init).map_err(exception)
+    let said = Said::new(said);
+    let said = any_rank.map_or(said.clone(), |order| said.with_any_rank(order));
+    said.params(preset, init).map_err(exception)
 }
 
 fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {

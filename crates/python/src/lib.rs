@@ -56,7 +56,7 @@ mod _s3cmtf {
     /// All settings, as JSON: those that were said, and what goes with them.
     #[pyfunction]
     fn params(settings: &Bound<'_, PyDict>, preset: Option<&str>) -> PyResult<String> {
-        json(&said(settings, preset, None)?)
+        json(&said(settings, preset, None, None)?)
     }
 
     /// The vector instructions that runs on this machine use unless told otherwise.

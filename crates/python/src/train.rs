@@ -37,7 +37,8 @@ pub(crate) fn train(
     observe: Option<&Bound<'_, PyAny>>,
     exact_first: bool,
 ) -> PyResult<(Run, Vec<String>)> {
-    let mut params = said(settings, preset, init.map(|run| &run.run.record.params))?;
+    let any_rank = exact_first.then(|| problem.0.order());
+    let mut params = said(settings, preset, init.map(|run| &run.run.record.params), any_rank)?;
     let resume = resume.map(|folder| detached(py, || files::load_checkpoint(&folder))).transpose()?;
     if let Some(checkpoint) = &resume {
         params = checkpoint.params(&params).map_err(exception)?;

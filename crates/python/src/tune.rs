@@ -27,7 +27,7 @@ pub(crate) fn tune(
     matrices: usize,
     observe: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let params = said(settings, preset, None)?;
+    let params = said(settings, preset, None, None)?;
     let algorithms = settings.get_item("algorithm")?.is_some_and(|algorithm| !algorithm.is_none());
     let algorithms = algorithms.then_some(vec![params.algorithm]);
     let budget = budget.map(Duration::try_from_secs_f64).transpose();

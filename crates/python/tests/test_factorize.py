@@ -66,6 +66,22 @@ def test_what_is_not_exact_is_left_to_the_algorithm_that_was_asked_for(planted):
     assert exact.core.shape == (3, 3, 3) and np.isfinite(exact.to_dense()).all()
 
 
+def test_a_noisy_tensor_has_a_diagonal_core_of_any_rank(planted):
+    dense, cells, values = planted
+    values = values + 2 + np.random.default_rng(1).normal(0, 0.1, len(values))
+    # The mean, an offset for each of three modes, and two that interact.
+    found = s3cmtf.factorize(cells, values, 6, core="diagonal")
+    assert found.ranks == (6, 6, 6) and found.weights.shape == (6,)
+    assert np.array_equal(found.factors[0][:, [0, 2, 3]], np.ones((30, 3)))
+    assert np.sqrt(np.mean((found.to_dense() - 2 - dense) ** 2)) < 0.1
+    for rank in (1, 2, 4):
+        assert s3cmtf.factorize(cells, values, rank, core="diagonal", epochs=3).ranks == (rank,) * 3
+    with pytest.raises(ValueError, match="from 5 to 408"):
+        s3cmtf.factorize(cells, values, 4, core="diagonal", algorithm="bayes")
+    model = s3cmtf.S3CMTF(core_kind="diagonal").fit(cells, values)
+    assert model.core.ndim == 1 and np.isfinite(model.predict(cells, return_std=True)[1]).all()
+
+
 def test_what_is_predicted_by_the_estimator_is_what_is_reconstructed(planted):
     _, cells, values = planted
     found = s3cmtf.factorize(cells, values, 3, epochs=10, algorithm="bayes")

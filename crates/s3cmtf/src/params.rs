@@ -182,7 +182,8 @@ impl Instructions {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The rank of each mode, or one rank for all; if empty, bayes finds them itself, and in JSON the word is `auto`. Default
-    /// auto; sgd, als and paper: 10. From 1 to [`MAX_RANK`].
+    /// auto; sgd, als and paper: 10. From 1 to [`MAX_RANK`]; bayes: from 2, and with a diagonal core from the number of modes
+    /// plus 2, since the first columns are the mean and an offset per mode.
     #[serde(with = "ranks")]
     pub ranks: Vec<usize>,
     /// Full or diagonal core. Default full.
@@ -382,7 +383,7 @@ impl Params {
             return Err(Error::param("patience", "1 or more", 0));
         }
         match self.algorithm {
-            Algorithm::Bayes => self.check_bayes(&ranks)?,
+            Algorithm::Bayes => self.check_bayes(order)?,
             Algorithm::Als => self.check_als(problem)?,
             Algorithm::Sgd => {}
         }
@@ -410,21 +411,45 @@ impl Params {
     }
 
     /// What only stochastic gradient descent can do is not asked of the other algorithm.
-    fn check_bayes(&self, ranks: &[usize]) -> Result<(), Error> {
+    fn check_bayes(&self, order: usize) -> Result<(), Error> {
+        let ranks = self.ranks_for(order);
         let only_sgd = [
             (self.nonnegative, "the factors are non-negative"),
             (self.l1, "the regulariser is of absolute values"),
-            (self.core == CoreKind::Diagonal, "the core is diagonal"),
             (self.rate.is_some(), "there is a rate"),
             (self.tolerance > 0.0, "there is a tolerance"),
             (self.method != Method::Fast, "there is a method of computing gradients"),
             // One concept is the constant that all models of bayes have; nothing would be left.
             (ranks.contains(&1), "a rank is 1"),
         ];
-        match only_sgd.iter().find(|(asked, _)| *asked) {
-            Some((_, when)) => Err(Error::param("algorithm", format!("sgd when {when}"), "bayes")),
-            None => Ok(()),
+        if let Some((_, when)) = only_sgd.iter().find(|(asked, _)| *asked) {
+            return Err(Error::param("algorithm", format!("sgd when {when}"), "bayes"));
         }
+        if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
+    }
+
+    /// Whether draws can have as many columns as are asked for, and their core is not too large.
+    fn check_columns(&self, order: usize) -> Result<(), Error> {
+        let Some(most) = most_columns(order) else {
+            let expected = format!("als or sgd for a diagonal core of {order} modes");
+            return Err(Error::param("algorithm", expected, "bayes"));
+        };
+        // Up to so many modes the ranks that are found make a full core that is not too large either.
+        const ORTHOGONAL: usize = 7;
+        if self.orthogonal && self.is_auto() && order > ORTHOGONAL {
+            let expected = format!("off for a diagonal core of {order} modes, unless there is a rank");
+            return Err(Error::param("orthogonal", expected, "on"));
+        }
+        let (rank, least) = (self.ranks_for(order)[0], order + 2);
+        if self.is_auto() || (least..=most).contains(&rank) {
+            return Ok(());
+        }
+        let expected = format!(
+            "auto, or from {least} to {most}, for a diagonal core of {order} modes with algorithm bayes, which has {} columns for \
+             the mean and offsets (als and sgd take any rank)",
+            order + 1
+        );
+        Err(Error::param("rank", expected, rank))
     }
 
     /// What only the other algorithms can do is not asked of alternating least squares.
@@ -446,6 +471,14 @@ impl Params {
             None => Ok(()),
         }
     }
+}
+
+/// The most columns that a diagonal core of bayes may have: its draws have a full core, with as many concepts in each mode as columns
+/// are left when those of the other modes' offsets are taken off. Nothing if not even one that interacts is possible.
+fn most_columns(order: usize) -> Option<usize> {
+    let fits = |concepts: &usize| concepts.checked_pow(order as u32).is_some_and(|size| size <= MAX_CORE);
+    let most = (3..MAX_RANK).take_while(fits).last()?;
+    Some((most + order - 1).min(MAX_RANK))
 }
 
 /// What runs of older versions were.

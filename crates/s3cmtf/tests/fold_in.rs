@@ -4,7 +4,8 @@
 
 use s3cmtf::world::{World, WorldParams, generate};
 use s3cmtf::{
-    Algorithm, Coupled, Entries, FoldIn, Folded, Kind, Model, Params, Problem, Run, Training, gradient,
+    Algorithm, CoreKind, Coupled, Entries, FoldIn, Folded, Kind, Model, Params, Problem, Run, Training,
+    gradient,
 };
 
 fn world() -> World {
@@ -132,26 +133,29 @@ fn what_is_known_by_its_categories_or_its_friends_alone_is_better_than_the_avera
     let world = world();
     let late = |mode: usize, row: u32| mode < 2 && row % 10 == 3;
     let early = select(&world.ratings, |_, index| !late(0, index[0]) && !late(1, index[1]));
-    let settings = params();
-    let model = fit(problem(&world, early, |mode, row| !late(mode, row)), settings.clone()).model;
-    let folded = FoldIn::new(&model, &settings)
-        .couple(Coupled::new(0, Kind::Graph, world.friends.clone()).unwrap().named("friends"))
-        .couple(Coupled::new(1, Kind::Zeros, world.categories.clone()).unwrap().named("categories"))
-        .couple(Coupled::new(1, Kind::Zeros, world.cities.clone()).unwrap().named("cities"))
-        .fold_in()
-        .unwrap();
-    assert_eq!((folded.entries, folded.added[1]), (0, 30));
-    assert_kept(&model, &folded.model);
-    for (mode, most) in [(1, 0.85), (0, 0.97)] {
-        let cells =
-            select(&world.ratings, |_, index| late(mode, index[mode]) && !late(1 - mode, index[1 - mode]));
-        let rmse = |model: &Model| model.evaluate(&cells, false).unwrap().rmse;
-        let (average, cold) = (rmse(&model), rmse(&folded.model));
-        println!("mode {mode}: average row {average:.4}, from coupled rows {cold:.4}");
-        assert!(
-            cold < most * average,
-            "mode {mode}: {cold} from coupled rows, {average} with the average row"
-        );
+    let diagonal = Params { ranks: vec![14], core: CoreKind::Diagonal, ..params() };
+    for settings in [params(), diagonal] {
+        let model = fit(problem(&world, early.clone(), |mode, row| !late(mode, row)), settings.clone()).model;
+        let folded = FoldIn::new(&model, &settings)
+            .couple(Coupled::new(0, Kind::Graph, world.friends.clone()).unwrap().named("friends"))
+            .couple(Coupled::new(1, Kind::Zeros, world.categories.clone()).unwrap().named("categories"))
+            .couple(Coupled::new(1, Kind::Zeros, world.cities.clone()).unwrap().named("cities"))
+            .fold_in()
+            .unwrap();
+        assert_eq!((folded.entries, folded.added[1]), (0, 30));
+        assert_kept(&model, &folded.model);
+        for (mode, most) in [(1, 0.85), (0, 0.97)] {
+            let cells = select(&world.ratings, |_, index| {
+                late(mode, index[mode]) && !late(1 - mode, index[1 - mode])
+            });
+            let rmse = |model: &Model| model.evaluate(&cells, false).unwrap().rmse;
+            let (average, cold) = (rmse(&model), rmse(&folded.model));
+            println!("mode {mode}: average row {average:.4}, from coupled rows {cold:.4}");
+            assert!(
+                cold < most * average,
+                "mode {mode}: {cold} from coupled rows, {average} with the average row"
+            );
+        }
     }
 }
 

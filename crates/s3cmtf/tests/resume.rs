@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Checkpoint, Coupled, Entries, Kind, Params, Problem, Run, Training};
+use s3cmtf::{Checkpoint, CoreKind, Coupled, Entries, Kind, Params, Problem, Run, Training};
 
 /// A problem with a matrix of every kind.
 fn problem() -> (Problem, Entries) {
@@ -63,6 +63,13 @@ fn draws_go_on() {
 fn draws_of_ranks_that_are_found_go_on() {
     // Concepts go behind epochs 20 and 30, and entries that were held out take part behind epoch 30.
     checkpoints_lead_to_the_same_model(&Params { epochs: 44, ..Params::default() }, 5);
+}
+
+#[test]
+fn draws_with_a_diagonal_core_go_on() {
+    let params = Params { core: CoreKind::Diagonal, ..Params::default() };
+    every_checkpoint_leads_to_the_same_model(&Params { ranks: vec![7], epochs: 10, ..params.clone() });
+    checkpoints_lead_to_the_same_model(&Params { epochs: 44, ..params }, 5);
 }
 
 #[test]

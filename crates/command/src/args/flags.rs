@@ -63,6 +63,9 @@ fn flags(params: &Params) -> Vec<String> {
         [rank] => flags.value("--rank", rank),
         ranks => flags.value("--ranks", list(ranks)),
     }
+    if params.core != usual.core {
+        flags.value("--core", params.core.name());
+    }
     if params.epochs != usual.epochs {
         flags.value("--epochs", params.epochs);
     }
@@ -90,9 +93,6 @@ fn flags(params: &Params) -> Vec<String> {
 
 /// The flags that bayes does not have.
 fn add_sgd(flags: &mut Flags, params: &Params, usual: &Params) {
-    if params.core != usual.core {
-        flags.value("--core", params.core.name());
-    }
     if let (Some(rate), true) = (params.rate, params.rate != usual.rate) {
         flags.value("--rate", rate);
     }
@@ -194,6 +194,9 @@ mod tests {
             "--ranks 4,3,2 --epochs 7 --patience 3",
             "--seed 9 --threads 2 --instructions portable --orthogonal",
             "--without shares,average",
+            "--core diagonal",
+            "--core diagonal --rank 8 --without shares",
+            "--algorithm als --core diagonal --rank 3",
             "--algorithm sgd",
             "--algorithm sgd --epochs 100",
             "--lambda-reg 0.3 --lambda-couple 2.5 --decay 0.05 --rate 0.003 --tolerance 0.01",

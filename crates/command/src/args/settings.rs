@@ -13,7 +13,7 @@ use crate::failure::usage;
 /// What every verb that trains takes as settings. One that was not typed is `None`, so that the preset's stands.
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// One rank for all modes, from 1 to 1024 (bayes: from 2), or auto: bayes finds one for each mode [default: auto; sgd, als: 10]
+    /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes finds one for each mode [default: auto; sgd, als: 10]
     #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
     rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024

@@ -83,7 +83,7 @@ fn json_tells_the_rate_of_steps() {
 #[test]
 fn a_flag_of_sgd_chooses_it() {
     let folder = Folder::with_ratings();
-    for flags in ["--nonnegative", "--rank 1", "--core diagonal", "--lambda-reg 1"] {
+    for flags in ["--nonnegative", "--rank 1", "--core diagonal --rank 1", "--lambda-reg 1"] {
         let shown = folder.run(&format!("fit ratings.tns {flags} --epochs 1 --json")).succeeds();
         assert!(shown.json()[0]["rate"].is_number(), "{flags}");
     }
@@ -162,7 +162,8 @@ fn every_method_core_scheme_and_preset_runs() {
         "--method fast",
         "--method opt",
         "--method naive",
-        "--core diagonal",
+        "--algorithm sgd --core diagonal",
+        "--algorithm als --core diagonal --couple 1=friends.tns,missing",
         "--core full",
         "--scheme blocks",
         "--scheme lock-free --threads 2",
@@ -178,6 +179,38 @@ fn every_method_core_scheme_and_preset_runs() {
     ] {
         folder.run(&format!("fit ratings.tns --rank 2 --epochs 3 --couple 1=friends.tns {flags}")).succeeds();
     }
+}
+
+#[test]
+fn a_diagonal_core_is_for_the_default_algorithm_too() {
+    let folder = Folder::with_ratings();
+    let fit = "fit ratings.tns --core diagonal --quiet --couple 1=friends.tns";
+    folder.run(&format!("{fit} --out auto")).succeeds();
+    folder.run(&format!("{fit} --rank 6 --epochs 20 --couple 1=friends.tns,weight=2 --out six")).succeeds();
+    folder.write("new.tns", "13 1 1 5\n13 2 2 3\n");
+    folder.write("cells.tns", "13 3 1 0\n1 2 2 0\n");
+    for name in ["auto", "six"] {
+        folder.run(&format!("evaluate {name} ratings.tns")).succeeds().prints(&["within"]);
+        folder.run(&format!("fold-in {name} new.tns --out {name}-new")).succeeds();
+        folder.run(&format!("update {name} new.tns --out {name}-newer")).succeeds();
+        folder.run(&format!("predict {name}-new cells.tns --std")).succeeds();
+        folder
+            .run(&format!("recommend {name}-newer --for 1=1 --mode 2 --include-seen --caution 1"))
+            .succeeds();
+        folder.run(&format!("export {name} --to csv --out {name}-csv")).succeeds();
+        folder.run(&format!("{fit} --init {name} --epochs 3")).succeeds();
+    }
+    folder.run(&format!("{fit} --rank 4")).fails(
+        2,
+        &[
+            "rank should be auto, or from 5 to 408, for a diagonal core of 3 modes with algorithm bayes",
+            "but is 4",
+        ],
+    );
+    folder.run(&format!("{fit} --rank 500")).fails(2, &["from 5 to 408"]);
+    // Models that were found otherwise have no columns for offsets.
+    folder.run(&format!("{fit} --algorithm als --rank 6 --epochs 3 --out als")).succeeds();
+    folder.run(&format!("{fit} --algorithm bayes --init als")).fails(2, &["as in the model to start from"]);
 }
 
 #[test]

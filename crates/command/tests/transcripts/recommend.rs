@@ -225,7 +225,8 @@ fn odd_models_say_what_they_can() {
         (0..60).map(|n| format!("{} {} {}\n", n % 12 + 1, n * 7 % 9 + 1, n % 4)).collect::<String>(),
     );
     for (name, fit) in [
-        ("diagonal", format!("fit {data} --rank 3 --core diagonal")),
+        ("diagonal", format!("fit {data} --rank 6 --core diagonal")),
+        ("diagonal-sgd", format!("fit {data} --rank 3 --core diagonal --algorithm sgd")),
         ("nonnegative", format!("fit {data} --rank 3 --nonnegative")),
         ("one", format!("fit {data} --rank 1")),
         ("bare", format!("fit {data} --rank 2 --no-data")),

@@ -46,9 +46,9 @@ impl Model {
     /// The same model with what it knows of its own errors.
     ///
     /// # Errors
-    /// If the uncertainty has not one number for each of the model's, or an impossible one; or if the core is diagonal.
+    /// If the uncertainty has not one number for each of the model's, or an impossible one.
     pub fn with_uncertainty(mut self, uncertainty: Uncertainty) -> Result<Self, Error> {
-        if !matches!(self.core, Core::Full { .. }) || !uncertainty.fits(&self.factors) {
+        if !uncertainty.fits(&self.factors) {
             return Err(Error::Problem("the uncertainty does not fit the model".into()));
         }
         self.uncertainty = Some(uncertainty);
@@ -71,7 +71,7 @@ impl Model {
 
     /// The same of cells on the model's rows.
     pub(crate) fn std_located(&self, located: &Entries) -> Result<Vec<f32>, Error> {
-        let (Some(uncertainty), Core::Full { ranks, values }) = (&self.uncertainty, &self.core) else {
+        let Some(uncertainty) = &self.uncertainty else {
             return Err(Error::Problem(
                 "the model has no standard deviations; those that bayes fits and that are not made orthogonal have"
                     .into(),
@@ -85,7 +85,7 @@ impl Model {
             .collect();
         let mut stds = vec![0.0; located.len()];
         stds.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, stds)| {
-            let mut along = Along::new(ranks, values);
+            let mut along = Along::new(&self.core);
             let (mut rows, mut variances) = (Vec::new(), Vec::new());
             for (place, std) in (part * TOGETHER..).zip(stds) {
                 rows.clear();
@@ -145,21 +145,27 @@ impl AnyRow {
 
 /// What the core becomes along the rows of all modes but one.
 struct Along<'a> {
-    ranks: &'a [usize],
-    core: &'a [f32],
+    core: &'a Core,
     from: Vec<f32>,
     to: Vec<f32>,
 }
 
 impl<'a> Along<'a> {
-    fn new(ranks: &'a [usize], core: &'a [f32]) -> Self {
-        Along { ranks, core, from: Vec::new(), to: Vec::new() }
+    fn new(core: &'a Core) -> Self {
+        Along { core, from: Vec::new(), to: Vec::new() }
     }
 
     /// The derivative of the prediction by the row of a mode.
     fn mode(&mut self, rows: &[&[f32]], mode: usize) -> &[f32] {
         self.from.clear();
-        self.from.extend_from_slice(self.core);
+        self.from.extend_from_slice(self.core.values());
+        if let Core::Diagonal(_) = self.core {
+            let others = rows.iter().enumerate().filter(|(other, _)| *other != mode);
+            for (_, row) in others {
+                self.from.iter_mut().zip(*row).for_each(|(product, value)| *product *= value);
+            }
+            return &self.from;
+        }
         for row in rows[mode + 1..].iter().rev() {
             self.to.clear();
             let dot = |values: &[f32]| values.iter().zip(*row).map(|(a, b)| a * b).sum::<f32>();
@@ -175,7 +181,7 @@ impl<'a> Along<'a> {
             }
             std::mem::swap(&mut self.from, &mut self.to);
         }
-        debug_assert_eq!(self.from.len(), self.ranks[mode]);
+        debug_assert_eq!(self.from.len(), rows[mode].len());
         &self.from
     }
 }

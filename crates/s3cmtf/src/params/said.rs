@@ -62,8 +62,20 @@ impl Said {
         super::number::value(number)
     }
 
+    /// The same for so many modes, where the algorithm may be any: a rank that leaves draws with a diagonal core nothing but the mean
+    /// and offsets chooses stochastic gradient descent, unless another was said.
+    #[must_use]
+    pub fn with_any_rank(mut self, order: usize) -> Self {
+        let is_low = |rank: &Value| rank.as_u64().is_some_and(|rank| rank < order as u64 + 2);
+        let low = self.0.get("ranks").and_then(Value::as_array).is_some_and(|ranks| ranks.iter().any(is_low));
+        if low && self.0.get("core") == Some(&"diagonal".into()) && !self.0.contains_key("algorithm") {
+            self.0.insert("algorithm".to_owned(), Algorithm::Sgd.name().into());
+        }
+        self
+    }
+
     /// The first thing that was said and that stochastic gradient descent has, but not the given algorithm, such as `rate`
-    /// or `core diagonal`.
+    /// or `rank 1`.
     pub fn needs_sgd(&self, algorithm: Algorithm) -> Option<&'static str> {
         let said = |name: &str| self.0.contains_key(name);
         let is = |name: &str, value: &Value| self.0.get(name) == Some(value);
@@ -78,7 +90,6 @@ impl Said {
             ("method", said("method"), false),
             ("l1", is("l1", &true.into()), false),
             ("nonnegative", is("nonnegative", &true.into()), false),
-            ("core diagonal", is("core", &"diagonal".into()), true),
             ("rank 1", self.0.get("ranks").is_some_and(one), true),
         ];
         let mut refused = cases.into_iter().filter(|&(_, said, of_als)| {
@@ -159,6 +170,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::params::CoreKind;
 
     fn said(value: Value) -> Said {
         let Value::Object(settings) = value else { panic!("{value}") };
@@ -185,7 +197,6 @@ mod tests {
         for (value, what) in [
             (json!({ "rate": 0.01 }), "rate"),
             (json!({ "nonnegative": true }), "nonnegative"),
-            (json!({ "core": "diagonal" }), "core diagonal"),
             (json!({ "ranks": [1] }), "rank 1"),
         ] {
             assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
@@ -194,6 +205,24 @@ mod tests {
             assert_eq!(params(more).unwrap_err(), format!("{what} needs algorithm sgd"));
         }
         assert_eq!(params(json!({ "nonnegative": false })), Ok(Params::default()));
+        let diagonal = Params { core: CoreKind::Diagonal, ..Params::default() };
+        assert_eq!(params(json!({ "core": "diagonal" })), Ok(diagonal));
+    }
+
+    #[test]
+    fn a_rank_too_low_for_draws_with_a_diagonal_core_chooses_sgd_where_it_may() {
+        let chosen = |value: Value, order: usize| {
+            said(value).with_any_rank(order).params(Preset::Default, None).unwrap().algorithm
+        };
+        assert_eq!(chosen(json!({ "core": "diagonal", "ranks": [4] }), 3), Algorithm::Sgd);
+        assert_eq!(chosen(json!({ "core": "diagonal", "ranks": [5] }), 3), Algorithm::Bayes);
+        assert_eq!(chosen(json!({ "core": "diagonal", "ranks": [4] }), 2), Algorithm::Bayes);
+        assert_eq!(chosen(json!({ "core": "diagonal", "ranks": "auto" }), 3), Algorithm::Bayes);
+        assert_eq!(chosen(json!({ "core": "full", "ranks": [3] }), 3), Algorithm::Bayes);
+        assert_eq!(
+            chosen(json!({ "core": "diagonal", "ranks": [3], "algorithm": "als" }), 3),
+            Algorithm::Als
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How much memory a run takes.
 
 use super::bayes;
-use crate::params::{Algorithm, Params};
+use crate::params::{Algorithm, CoreKind, Params};
 use crate::problem::Problem;
 
 /// Bytes that a run takes, about.
@@ -46,7 +46,18 @@ impl Memory {
             }
         };
         // Ranks that are found are bounded by their core, too.
-        let core: usize = if params.is_auto() { 0 } else { ranks.iter().product() };
-        Memory { model: 4 * (model + 80 * core), entries: 4 * entries }
+        let core: usize = match (params.core, params.algorithm) {
+            _ if params.is_auto() => 0,
+            (CoreKind::Diagonal, Algorithm::Sgd | Algorithm::Als) => ranks[0],
+            // That of draws, which have fewer concepts in each mode than the model has columns.
+            (CoreKind::Diagonal, Algorithm::Bayes) => {
+                bayes::concepts(order, ranks[0]).saturating_pow(order as u32)
+            }
+            (CoreKind::Full, _) => ranks.iter().product(),
+        };
+        Memory {
+            model: core.saturating_mul(80).saturating_add(model).saturating_mul(4),
+            entries: 4 * entries,
+        }
     }
 }

@@ -34,14 +34,14 @@ use crate::params::Algorithm;
 use crate::params::Params;
 use crate::problem::{Blocks, Entries, HoldOut, Observed, Problem, StoredProblem};
 
-/// The ranks that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
+/// The ranks of a full core that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
 pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
     let counts = problem.modes().iter().enumerate().map(|(mode, rows)| {
         let mut counts = vec![0u32; rows.rows()];
         problem.entries().indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
         counts
     });
-    bayes::widest(&counts.collect::<Vec<_>>())
+    bayes::widest(&counts.collect::<Vec<_>>(), false)
 }
 
 /// The share of entries that patience watches, unless another is given.

@@ -103,12 +103,16 @@ fn is_same(a: &Params, b: &Params, order: usize) -> bool {
         && Params { ranks: b.ranks.clone(), ..a.clone() } == *b
 }
 
-/// How many numbers the core has.
+/// How many numbers the core has that a run works with.
 pub(super) fn core_size(params: &Params, order: usize) -> f64 {
     let ranks = params.ranks_for(order);
     match params.core {
         CoreKind::Full => ranks.iter().map(|&rank| rank as f64).product(),
-        CoreKind::Diagonal => ranks.first().map_or(1.0, |&rank| rank as f64),
+        // Draws have a full one.
+        CoreKind::Diagonal if params.algorithm == Algorithm::Bayes => {
+            (ranks[0] as f64 + 1.0 - order as f64).max(2.0).powi(order as i32)
+        }
+        CoreKind::Diagonal => ranks[0] as f64,
     }
 }
 

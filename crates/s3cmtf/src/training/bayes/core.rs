@@ -227,6 +227,8 @@ impl<'a> Strip<'a> {
 pub(super) struct CoreState {
     pub(super) values: Vec<f32>,
     ranks: Vec<usize>,
+    /// Whether only like concepts of all modes interact.
+    pub(super) diagonal: bool,
     /// For each mode the concept of each number.
     index: Vec<Vec<u16>>,
     /// A number's modes are those in which its concept is not the first: those that it makes interact. Each set of modes has
@@ -243,8 +245,9 @@ pub(super) struct CoreState {
 }
 
 impl CoreState {
-    pub(super) fn new(ranks: &[usize], values: Vec<f32>, without: &[Part]) -> Self {
+    pub(super) fn new(ranks: &[usize], values: Vec<f32>, diagonal: bool, without: &[Part]) -> Self {
         let mut state = CoreState {
+            diagonal,
             index: Vec::new(),
             ranks: ranks.to_vec(),
             sets: vec![1.0; SETS],
@@ -313,6 +316,9 @@ impl CoreState {
         match active.as_slice() {
             [] => false,
             [(one, _)] => *one != OFFSET,
+            [(one, _), rest @ ..] if self.diagonal => {
+                *one == OFFSET || active.len() < self.ranks.len() || rest.iter().any(|(k, _)| k != one)
+            }
             // A mode of two concepts has no other one to interact with.
             several => several.iter().any(|&(k, rank)| k == OFFSET && rank > 2),
         }
@@ -457,7 +463,12 @@ impl CoreState {
 
     /// Draws the precisions of sets of modes and of concepts.
     fn draw_prior(&mut self, generator: &mut Generator) {
-        let modes = if self.all_relevant { 0 } else { self.ranks.len() };
+        let modes = match () {
+            () if self.all_relevant => 0,
+            // A concept is the same one in all modes.
+            () if self.diagonal => 1,
+            () => self.ranks.len(),
+        };
         for mode in 0..modes {
             let (mut counts, mut squares) = (vec![0.0; self.ranks[mode]], vec![0.0; self.ranks[mode]]);
             for (place, &value) in self.used() {

@@ -11,6 +11,7 @@ pub(super) mod cholesky;
 mod core;
 mod coupled;
 mod cut;
+mod diagonal;
 mod distinct;
 mod fit;
 mod graph;
@@ -28,6 +29,7 @@ mod state;
 mod tests;
 mod view;
 
+pub(super) use diagonal::concepts;
 pub(super) use fit::fit;
 pub(super) use noise::counted;
 pub(super) use rank::{most, widest};
@@ -49,7 +51,7 @@ use crate::Error;
 use crate::model::{
     Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
 };
-use crate::params::{Params, Part};
+use crate::params::{CoreKind, Params, Part};
 use crate::problem::{Kind, Observed, Problem};
 use crate::training::room::Room;
 
@@ -117,11 +119,14 @@ impl Sampler {
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
         let Facts { counts, range, mean, spread, .. } = Facts::of(&entries, &rows)?;
         let auto = params.is_auto() && warm.is_none();
-        let ranks = match warm {
-            _ if auto => widest(&counts),
+        let diagonal = params.core == CoreKind::Diagonal;
+        let ranks: Vec<usize> = match warm {
+            _ if auto => widest(&counts, diagonal),
             Some(model) if params.is_auto() => model.factors().iter().map(Factor::rank).collect(),
             _ => params.ranks_for(order),
         };
+        let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
+        let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
         let (kept, held) = calibration::split(&entries, params.epochs, params.seed)?.unzip();
         let first = kept.as_ref().unwrap_or(&entries);
         let Arranged { views, lead, counts } =
@@ -144,7 +149,12 @@ impl Sampler {
             spread,
             lead,
             factors,
-            core: CoreState::new(&ranks, start_core(&ranks, params.seed), &params.without),
+            core: CoreState::new(
+                &ranks,
+                start_core(&ranks, diagonal, params.seed),
+                diagonal,
+                &params.without,
+            ),
             matrices: matrices.collect(),
             average: Mean::new(&ranks, counts.iter().map(Vec::len), &params.without),
             noise: Noise::new(counts),
@@ -427,7 +437,7 @@ impl Sampler {
             }
         }
         model.uncertainty = mean.then(|| self.uncertainty()).flatten();
-        model
+        if self.core.diagonal { diagonal::to_columns(model) } else { model }
     }
 
     /// What the mean knows of its errors; nothing where rows' distributions were not averaged.
@@ -455,10 +465,13 @@ impl Sampler {
     fn take_over(&mut self, warm: &Model) -> Result<(), Error> {
         let constant =
             |factor: &Factor| factor.values().iter().step_by(factor.rank()).all(|&value| value == 1.0);
-        if !warm.factors.iter().all(constant) {
+        let parts = match &warm.core {
+            Core::Diagonal(_) => diagonal::from_columns(warm),
+            Core::Full { values, .. } => Some((values.clone(), warm.factors.clone())),
+        };
+        let Some((mut core, factors)) = parts.filter(|(_, factors)| factors.iter().all(constant)) else {
             return Err(Error::param("algorithm", "sgd, as in the model to start from", "bayes"));
-        }
-        let mut core = warm.core.values().to_vec();
+        };
         core[0] = (f64::from(core[0]) - self.mean) as f32;
         self.core.values = core.iter().map(|&value| (f64::from(value) / self.spread) as f32).collect();
         // Models of older versions have no concept for offsets alone.
@@ -466,9 +479,9 @@ impl Sampler {
         // A run that is too short for one has that of the run before.
         let scale = warm.uncertainty().and_then(|uncertainty| uncertainty.scale.clone());
         self.scale = scale.filter(|scale| scale.points.len() == POINTS);
-        for mode in 0..self.ranks.len() {
+        for (mode, known) in factors.iter().enumerate() {
             let (to, from) = (&self.frame.modes[mode], &warm.modes[mode]);
-            let (rank, known) = (self.ranks[mode], &warm.factors[mode]);
+            let rank = self.ranks[mode];
             for (row, values) in self.factors[mode].chunks_exact_mut(rank).enumerate() {
                 if let Some(known_row) = to.row_in(from, row) {
                     values.copy_from_slice(known.row(known_row as usize));
@@ -506,17 +519,18 @@ fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
 }
 
 /// A core in which the second concept of each mode is its offset and like concepts of two modes interact; the rest is random
-/// and weak, so that concepts differ from the start.
-fn start_core(ranks: &[usize], seed: u64) -> Vec<f32> {
+/// and weak, so that concepts differ from the start. Where the core is diagonal, like concepts of all modes interact.
+fn start_core(ranks: &[usize], diagonal: bool, seed: u64) -> Vec<f32> {
     let mut generator = generator(seed, [0, 6 << 32, 0]);
     let pairs = ranks.iter().map(|&rank| rank.saturating_sub(1)).min().unwrap_or(1).max(1);
     let pair = (PAIRS / pairs as f32).sqrt();
+    let together = if diagonal { ranks.len() } else { 2 };
     let value = |index: Vec<usize>| {
         let active: Vec<usize> = index.into_iter().filter(|&j| j > 0).collect();
         match active.as_slice() {
             [] => 0.0,
             [OFFSET] => OFFSETS,
-            [a, b] if a == b => pair,
+            [a, rest @ ..] if rest.len() + 1 == together && rest.iter().all(|b| a == b) => pair,
             _ => RANDOM * SMALL.powi(active.len() as i32) * normal(&mut generator) as f32,
         }
     };

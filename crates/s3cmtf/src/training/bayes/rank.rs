@@ -20,6 +20,8 @@ const ENTRIES: f64 = 4.0;
 /// A concept is of no use if all entries of a row together tell less than this of it; from 0, nothing, to 1, as much as the
 /// prior does.
 const USE: f64 = 0.01;
+/// The number of a diagonal core that a concept has may be noise if its square is less than so many times its variance.
+const SURE: f64 = 10.0;
 /// Concepts are looked at each time that so many epochs are over, from the second time on.
 const EVERY: u64 = 10;
 
@@ -28,14 +30,18 @@ pub(in crate::training) fn most(rows: usize, entries: usize) -> usize {
     ((SQUARES * entries as f64 / rows.max(1) as f64).sqrt() as usize).clamp(LEAST, MOST)
 }
 
-/// As many concepts for each mode as entries could tell apart, given how many each row has.
-pub(in crate::training) fn widest(counts: &[Vec<u32>]) -> Vec<usize> {
+/// As many concepts for each mode as entries could tell apart, given how many each row has; as many for all where they interact
+/// one to one.
+pub(in crate::training) fn widest(counts: &[Vec<u32>], diagonal: bool) -> Vec<usize> {
     let rows: Vec<f64> = counts.iter().map(|counts| counts.len() as f64).collect();
     let entries: f64 =
         counts.first().map_or(0.0, |counts| counts.iter().map(|&count| f64::from(count)).sum());
     let thinnest = counts.iter().map(|counts| usual(counts)).fold(f64::INFINITY, f64::min);
     let most_of_all = most(counts.iter().map(Vec::len).sum(), entries as usize);
     let rank = ((PER_ROOT * thinnest.sqrt()) as usize).clamp(LEAST, most_of_all);
+    if diagonal {
+        return vec![one_to_one(&rows, rank); rows.len()];
+    }
     let mut ranks: Vec<usize> =
         rows.iter().map(|&rows| rank.min((0.5 * rows) as usize).max(OFFSET + 2)).collect();
     let most = (entries / ENTRIES).min(CORE);
@@ -47,6 +53,17 @@ pub(in crate::training) fn widest(counts: &[Vec<u32>]) -> Vec<usize> {
         ranks[mode] -= 1;
     }
     ranks
+}
+
+/// At most `rank` concepts where each interacts with its like alone: the smallest mode says nothing about how many there can be, as
+/// all of its rows may have some of each, but the second largest does.
+fn one_to_one(rows: &[f64], rank: usize) -> usize {
+    let mut sorted = rows.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let second = sorted.get(1).map_or(0, |&rows| (0.5 * rows) as usize);
+    // Draws have a full core, if one of zeros.
+    let affordable = CORE.powf(1.0 / rows.len() as f64) as usize;
+    rank.min(second).min(affordable).max(OFFSET + 2)
 }
 
 /// How many entries a row has that an entry is in, on average over entries.
@@ -67,7 +84,11 @@ impl Sampler {
         if !(self.auto && is_time && self.average.draws == 0) {
             return false;
         }
-        let kept: Vec<Vec<usize>> = (0..self.ranks.len()).map(|mode| self.in_use(mode)).collect();
+        let mut kept: Vec<Vec<usize>> = (0..self.ranks.len()).map(|mode| self.in_use(mode)).collect();
+        if self.core.diagonal {
+            let all = self.in_use_together(&kept);
+            kept.fill(all);
+        }
         let sheds = kept.iter().zip(&self.ranks).any(|(kept, &rank)| kept.len() < rank);
         if sheds {
             self.keep(&kept);
@@ -86,6 +107,20 @@ impl Sampler {
         let told = self.noise.tau * usual(&self.noise.counts[mode]);
         let best = (OFFSET + 1..rank).max_by(|&a, &b| parts[a].total_cmp(&parts[b]));
         (0..rank).filter(|&k| k <= OFFSET || Some(k) == best || told * parts[k] >= USE).collect()
+    }
+
+    /// The concepts that are of use in all modes, where one goes in all or in none: one that cannot be told in a mode says nothing
+    /// with the others either, and neither does one whose only number could be noise.
+    fn in_use_together(&self, kept: &[Vec<usize>]) -> Vec<usize> {
+        let ranks = 0..self.ranks[0];
+        if self.matrices.iter().any(|matrix| matrix.is_joint()) {
+            return ranks.collect();
+        }
+        let parts = self.core.parts(0);
+        let told = self.noise.tau * self.entries() as f64;
+        let best = ranks.clone().skip(OFFSET + 1).max_by(|&a, &b| parts[a].total_cmp(&parts[b]));
+        let is_told = |k: usize| told * parts[k] >= SURE && kept.iter().all(|kept| kept.contains(&k));
+        ranks.filter(|&k| k <= OFFSET || Some(k) == best || is_told(k)).collect()
     }
 
     /// Keeps some concepts of each mode. No draw must have counted yet.
@@ -126,13 +161,13 @@ mod tests {
     #[test]
     fn ranks_follow_the_entries_of_rows() {
         // A million entries: 6,000 users, 4,000 items, 36 months.
-        assert_eq!(widest(&[vec![167; 6000], vec![250; 4000], vec![27778; 36]]), [38, 38, 11]);
+        assert_eq!(widest(&[vec![167; 6000], vec![250; 4000], vec![27778; 36]], false), [38, 38, 11]);
         // Three entries of each user.
-        assert_eq!(widest(&[vec![3; 50_000], vec![50; 3000]]), [6, 6]);
+        assert_eq!(widest(&[vec![3; 50_000], vec![50; 3000]], false), [6, 6]);
         // Hardly any rows, and hardly any entries.
-        assert_eq!(widest(&[vec![4; 6], vec![12; 2]]), [3, 2]);
-        assert_eq!(widest(&[vec![0; 3], vec![0; 2], vec![0; 2]]), [2, 2, 2]);
+        assert_eq!(widest(&[vec![4; 6], vec![12; 2]], false), [3, 2]);
+        assert_eq!(widest(&[vec![0; 3], vec![0; 2], vec![0; 2]], false), [2, 2, 2]);
         // Modes that are alike are treated alike.
-        assert_eq!(widest(&[vec![200; 500], vec![200; 500], vec![200; 500]]), [26, 25, 25]);
+        assert_eq!(widest(&[vec![200; 500], vec![200; 500], vec![200; 500]], false), [26, 25, 25]);
     }
 }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::grow::Grown;
 use super::system::{Form, along};
-use crate::model::{Core, CoupledFactor, Effects, Model, Uncertainty};
+use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
 use crate::problem::{Coupled, Duplicates, Kind, merge_entries};
 use crate::training::bayes::counted;
 use crate::training::gram::gram;
@@ -25,7 +25,7 @@ const NU: [f64; 2] = [2.0, 8192.0];
 
 /// What rows are likely without data.
 pub(super) enum Ground<'a> {
-    /// Rows with a constant first concept, normal in the others, and known that well.
+    /// Rows with constant concepts, normal in the others, and known that well.
     Drawn(&'a Uncertainty),
     /// Those that the regulariser of an objective prefers.
     Objective { lambda: f64, l1: bool, nonnegative: bool },
@@ -105,13 +105,13 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Adds what the matrix says about a row; `rows` are those of its mode and `first` the first concept that is free.
-    fn add(&self, row: usize, rows: &[f32], first: usize, noise: f64, form: &mut Form) {
+    /// Adds what the matrix says about a row; `rows` are those of its mode. What it says of constant concepts is not looked at.
+    fn add(&self, row: usize, rows: &[f32], noise: f64, form: &mut Form) {
         let rank = form.pull.len();
         if let Some(effects) = self.effects {
             // The mean of a prior whose precision is 1.
             let mean = effects.mean(self.by_row.row(row));
-            form.pull.iter_mut().zip(mean).skip(first).for_each(|(pull, mean)| *pull += mean);
+            form.pull.iter_mut().zip(mean).for_each(|(pull, mean)| *pull += mean);
             return;
         }
         let weight = self.weight / noise;
@@ -121,7 +121,7 @@ impl<'a> Side<'a> {
             let place = other as usize * rank;
             match self.kind {
                 Kind::Graph => {
-                    for k in first..rank {
+                    for k in 0..rank {
                         form.add_prior(k, weight * f64::from(value), f64::from(rows[place + k]));
                     }
                 }
@@ -159,6 +159,8 @@ pub(super) struct Rows<'a> {
     pub(super) variances: Vec<Vec<f32>>,
     /// For each mode, how close shares lie around 1.
     nu: Vec<f64>,
+    /// For each mode, which concepts are 1 in all rows.
+    constant: Vec<Vec<bool>>,
     /// What the model knew of its rows.
     old: &'a Model,
 }
@@ -188,18 +190,19 @@ impl<'a> Rows<'a> {
         let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
         let (mut factors, mut shares, mut variances, mut nu) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut constant = Vec::new();
         for (mode, grown) in grown.iter().enumerate() {
             let (rank, known) = (ranks[mode], &model.factors()[mode]);
             match &ground {
                 Ground::Drawn(uncertainty) => {
-                    let first = |first: f32, rest: f32| {
-                        let mut row = vec![rest; rank];
-                        row[0] = first;
-                        row
+                    let ones = constants(model.core(), known, &uncertainty.variances[mode]);
+                    let fresh = |one: f32, rest: f32| -> Vec<f32> {
+                        ones.iter().map(|&is_one| if is_one { one } else { rest }).collect()
                     };
-                    factors.push(grown.spread(known.values(), rank, &first(1.0, 0.0)));
+                    factors.push(grown.spread(known.values(), rank, &fresh(1.0, 0.0)));
                     let known = uncertainty.variances[mode].values();
-                    variances.push(grown.spread(known, rank, &first(0.0, 1.0)));
+                    variances.push(grown.spread(known, rank, &fresh(0.0, 1.0)));
+                    constant.push(ones);
                     shares.push(grown.spread(&uncertainty.shares[mode], 1, &[1.0]));
                     nu.push(scatter(&uncertainty.shares[mode]));
                 }
@@ -220,6 +223,7 @@ impl<'a> Rows<'a> {
             shares,
             variances,
             nu,
+            constant,
             old: model,
         }
     }
@@ -282,7 +286,6 @@ impl<'a> Rows<'a> {
         let (rank, row) = (self.ranks[mode], wanted.row as usize);
         let mut form = Form::new(rank);
         let before = self.grown[mode].before[row];
-        let first = usize::from(matches!(self.ground, Ground::Drawn(_)));
         let noise = match &self.ground {
             Ground::Drawn(uncertainty) => f64::from(uncertainty.noise).max(LEAST_NOISE),
             Ground::Objective { .. } => 1.0,
@@ -292,7 +295,7 @@ impl<'a> Rows<'a> {
         match &self.ground {
             Ground::Drawn(uncertainty) => {
                 share = self.share(mode, row, before.is_none(), &sums, wanted.entries.len(), noise);
-                for k in 1..rank {
+                for k in (0..rank).filter(|&k| !self.constant[mode][k]) {
                     let (precision, mean) = match before {
                         None => (1.0, 0.0),
                         Some(before) => {
@@ -312,10 +315,10 @@ impl<'a> Rows<'a> {
         form.add_form(share / noise, &sums.form);
         // What the old data said about an id is in its row already, its coupled cells included.
         for side in self.sides.iter().filter(|side| side.mode == mode && before.is_none()) {
-            side.add(row, &self.factors[mode], first, noise, &mut form);
+            side.add(row, &self.factors[mode], noise, &mut form);
         }
         let (row, variances) = match self.ground {
-            Ground::Drawn(_) => form.solve_with_constant(),
+            Ground::Drawn(_) => form.solve_with_constants(&self.constant[mode]),
             Ground::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
             Ground::Objective { lambda, l1, nonnegative } => {
                 (form.solve_bounded(if l1 { lambda } else { 0.0 }, nonnegative), Vec::new())
@@ -374,6 +377,13 @@ impl<'a> Rows<'a> {
                 let variances =
                     &self.variances[other][place(other) * self.ranks[other]..][..self.ranks[other]];
                 let along = along(self.core, &rows, &[mode.min(other), mode.max(other)]);
+                if let Core::Diagonal(_) = self.core {
+                    let both = along.iter().zip(variances).enumerate();
+                    both.for_each(|(k, (along, &variance))| {
+                        sums.form.add_prior(k, weight * f64::from(variance) * along * along, 0.0);
+                    });
+                    continue;
+                }
                 let (own, across) = if mode < other { (self.ranks[other], 1) } else { (1, self.ranks[mode]) };
                 let mut slope = vec![0.0; self.ranks[mode]];
                 for (j, &variance) in variances.iter().enumerate().filter(|(_, variance)| **variance > 0.0) {
@@ -391,6 +401,20 @@ struct Sums {
     form: Form,
     /// The sum of their squared values.
     squares: f64,
+}
+
+/// Which concepts of a mode are 1 in all rows: the first, and in a diagonal core those that stand for other modes, too.
+fn constants(core: &Core, factor: &Factor, variances: &Factor) -> Vec<bool> {
+    let rank = factor.rank();
+    match core {
+        Core::Full { .. } => (0..rank).map(|k| k == 0).collect(),
+        Core::Diagonal(_) => {
+            let all = |factor: &Factor, k: usize, number: f32| {
+                factor.values().iter().skip(k).step_by(rank).all(|&value| value == number)
+            };
+            (0..rank).map(|k| all(factor, k, 1.0) && all(variances, k, 0.0)).collect()
+        }
+    }
 }
 
 /// How close shares lie around 1: two over their variance.

@@ -53,25 +53,26 @@ impl Form {
         sum
     }
 
-    /// The row of least value whose first number is 1, and the variances of the others.
-    pub(super) fn solve_with_constant(&self) -> (Vec<f64>, Vec<f64>) {
-        let (rank, free) = (self.rank, self.rank - 1);
-        let mut system = Vec::with_capacity(free * free);
-        let mut row = vec![1.0];
-        for k in 1..rank {
-            system.extend_from_slice(&self.precision[k * rank + 1..(k + 1) * rank]);
-            row.push(self.pull[k] - self.precision[k * rank]);
-        }
-        factorize(&mut system, free);
-        solve_lower(&system, free, &mut row[1..]);
-        solve_upper(&system, free, &mut row[1..]);
-        let mut variances = vec![0.0; rank];
-        let mut unit = vec![0.0; free];
-        for k in 0..free {
+    /// The row of least value in which some numbers are 1, and the variances of all.
+    pub(super) fn solve_with_constants(&self, constant: &[bool]) -> (Vec<f64>, Vec<f64>) {
+        let rank = self.rank;
+        let (fixed, free): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&k| constant[k]);
+        let element = |k: usize, l: usize| self.precision[k.max(l) * rank + k.min(l)];
+        let mut system: Vec<f64> =
+            free.iter().flat_map(|&k| free.iter().map(move |&l| element(k, l))).collect();
+        let mut solved: Vec<f64> =
+            free.iter().map(|&k| fixed.iter().fold(self.pull[k], |pull, &l| pull - element(k, l))).collect();
+        factorize(&mut system, free.len());
+        solve_lower(&system, free.len(), &mut solved);
+        solve_upper(&system, free.len(), &mut solved);
+        let (mut row, mut variances) = (vec![1.0; rank], vec![0.0; rank]);
+        let mut unit = vec![0.0; free.len()];
+        for (place, &k) in free.iter().enumerate() {
+            row[k] = solved[place];
             unit.fill(0.0);
-            unit[k] = 1.0;
-            solve_lower(&system, free, &mut unit);
-            variances[k + 1] = unit.iter().map(|value| value * value).sum();
+            unit[place] = 1.0;
+            solve_lower(&system, free.len(), &mut unit);
+            variances[k] = unit.iter().map(|value| value * value).sum();
         }
         (row, variances)
     }
@@ -118,12 +119,12 @@ impl Form {
 }
 
 /// The core along the rows of all modes but those to `keep`, which are one or two and ascend; rows of kept modes are not
-/// looked at. The last one's concept changes fastest.
+/// looked at. The last one's concept changes fastest. Of a diagonal core there are only the numbers of like concepts, also where two
+/// modes are kept.
 pub(super) fn along(core: &Core, rows: &[&[f32]], keep: &[usize]) -> Vec<f64> {
     let ranks = match core {
         Core::Full { ranks, .. } => ranks,
         Core::Diagonal(values) => {
-            // Kept modes are one here: a second would have most of its numbers zero.
             let product = |(j, &value): (usize, &f32)| {
                 let others = rows.iter().enumerate().filter(|(mode, _)| !keep.contains(mode));
                 others.fold(f64::from(value), |product, (_, row)| product * f64::from(row[j]))
@@ -173,6 +174,31 @@ mod tests {
         }
         let diagonal = Core::Diagonal(vec![2.0, 3.0]);
         assert_eq!(along(&diagonal, &[&[1.0, 0.5], &[4.0, 5.0]], &[0]), [8.0, 15.0]);
+        assert_eq!(along(&diagonal, &[&[1.0, 0.5], &[4.0, 5.0]], &[0, 1]), [2.0, 3.0]);
+    }
+
+    #[test]
+    fn numbers_that_are_constant_stay_one_and_the_others_make_the_best_of_it() {
+        let mut form = Form::new(4);
+        form.add(1.0, 2.0, &[1.0, 0.5, -0.3, 0.2]);
+        form.add(2.0, -1.0, &[0.2, 1.0, 0.6, -0.4]);
+        (0..4).for_each(|k| form.add_prior(k, 1.0, 0.0));
+        for constant in [[true, false, false, false], [true, false, true, false], [false; 4], [true; 4]] {
+            let (row, variances) = form.solve_with_constants(&constant);
+            let least = form.twice(&row, &[0.0; 4]);
+            for k in 0..4 {
+                if constant[k] {
+                    assert_eq!((row[k], variances[k]), (1.0, 0.0));
+                    continue;
+                }
+                assert!(variances[k] > 0.0);
+                for step in [-1e-3, 1e-3] {
+                    let mut other = row.clone();
+                    other[k] += step;
+                    assert!(form.twice(&other, &[0.0; 4]) > least, "{row:?} {k} {step}");
+                }
+            }
+        }
     }
 
     #[test]
