@@ -50,7 +50,7 @@ class Later:
     def partial_fit(self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> Self:
         """Goes on with new data: rows for new entities, and better ones for those that have new entries.
 
-        The first call fits. What was seen is not known any more afterwards.
+        The first call fits. The data of training have the new ones afterwards, so that ``recommend`` leaves out what was seen in either.
         """
         if "_run" not in self.__dict__:
             return self.fit(X, y, couple=couple, **words)

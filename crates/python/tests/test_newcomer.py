@@ -140,8 +140,27 @@ def test_what_is_missing_is_named(world):
             fit(data, **world.words)
 
 
-def test_a_model_that_went_on_says_how_to_recommend(world):
-    model = fit(world.train, **world.words).partial_fit(world.test)
+def test_a_model_that_went_on_knows_what_was_seen(world, tmp_path):
+    model = fit(world.train, **world.words)
+    films = len(model.names("film"))
+    seen = {tuple(row) for row in world.test.loc[:, ["user", "film"]].to_numpy().tolist()}
+    someone = next(user for user, _ in seen if user in set(model.names("user")))
+    before = set(model.recommend("user", someone, "film", n=films)["film"])
+    model.partial_fit(world.test)
+    model.save(tmp_path / "model")
+    for grown in (model, s3cmtf.load(tmp_path / "model")):
+        after = set(grown.recommend("user", someone, "film", n=films)["film"])
+        assert after == before - {film for user, film in seen if user == someone} and after != before
+    # Who came later has seen things, too.
+    new = world.test.loc[:2].assign(user=987654)
+    model.fold_in(new)
+    left = set(model.recommend("user", 987654, "film", n=films)["film"])
+    assert not left & set(new["film"])
+
+
+def test_a_model_without_data_says_how_to_recommend(world, fitted, tmp_path):
+    fitted.save(tmp_path / "model", data=False)
+    model = s3cmtf.load(tmp_path / "model")
     with pytest.raises(ValueError, match="include_seen=True recommends that too"):
         model.recommend("user", 100, "film")
     assert len(model.recommend("user", 100, "film", include_seen=True)) == 10
