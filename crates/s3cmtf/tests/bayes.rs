@@ -446,7 +446,7 @@ fn data_without_noise_and_fewer_entries_than_numbers_come_to_a_model() {
     }
 }
 
-/// Ratings of which most are the highest one, of users with two to eight of them: training and test entries.
+/// Ratings of which most are the highest one and a few far lower, of users with two to eight: training and test entries.
 fn skewed() -> [Entries; 2] {
     let mut state = 7u64;
     let mut even = || {
@@ -458,7 +458,9 @@ fn skewed() -> [Entries; 2] {
     for user in 0..4000 {
         for _ in 0..2 + (7.0 * even()) as usize {
             let item = (300.0 * even() * even()) as usize;
-            let liked = 2.2 + items[item] + 2.0 * (even() + even() + even() + even() - 2.0);
+            let disappointed = if even() < 0.1 { 6.0 * even() } else { 0.0 };
+            let liked =
+                2.5 + 0.6 * items[item] + 1.2 * (even() + even() + even() + even() - 2.0) - disappointed;
             let stars = 2.0 * (liked.ceil() + 2.0).clamp(1.0, 5.0);
             let (ids, values) = &mut sets[usize::from(even() < 0.2)];
             ids[0].push(user);
@@ -477,10 +479,12 @@ fn predictions_and_their_scatter_hold_where_most_values_are_the_highest() {
     let model = run.model;
     let errors = model.evaluate(&test, true).unwrap();
     assert!(model.clips() && (errors.rmse - run.record.summary.test_rmse.unwrap()).abs() < 1e-6);
-    let (one, two) = (errors.within_std.unwrap(), errors.within_two_std.unwrap());
-    assert!((one - 0.683).abs() < 0.07 && (two - 0.954).abs() < 0.05, "{one}, {two}");
-    // What their variance alone says is too wide for most.
+    // What their variance alone says is too wide for most, and no number is right for one and for two.
+    let miss = |errors: &s3cmtf::Errors| {
+        let (one, two) = (errors.within_std.unwrap(), errors.within_two_std.unwrap());
+        (one - 0.683).abs().max((two - 0.954).abs())
+    };
     let plain = s3cmtf::Uncertainty { scale: None, ..model.uncertainty().unwrap().clone() };
     let plain = model.with_uncertainty(plain).unwrap().evaluate(&test, true).unwrap();
-    assert!(plain.within_std.unwrap() > one + 0.03, "{plain:?}");
+    assert!(miss(&plain) > 0.15 && miss(&errors) < 0.6 * miss(&plain), "{errors:?} {plain:?}");
 }

@@ -12,6 +12,7 @@ mod demo;
 mod discover;
 mod errors;
 mod export;
+mod exports;
 mod fit;
 mod folds;
 mod generate;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use super::guess::RECENT;
 use super::lines::{data_lines, tokens};
-use super::number::parse_number;
+use super::number::{parse_integer, parse_number};
 use crate::table::did_you_mean;
 
 /// What a table is stored as.
@@ -69,10 +70,20 @@ impl Format {
         if lines.peek().is_none() {
             return Format::Csv;
         }
-        let numbers = lines.all(|(_, line)| tokens(line).all(|token| parse_number(token).is_some()));
-        // Numbers between tabs, and one number per line, are either.
-        if numbers && !matches!(ending.as_str(), "csv" | "tsv" | "tab") { Format::Tns } else { Format::Csv }
+        let lines: Vec<&[u8]> = lines.map(|(_, line)| line).collect();
+        let numbers = lines.iter().all(|line| tokens(line).all(|token| parse_number(token).is_some()));
+        // Numbers between tabs, and one number per line, are either; but nobody wants points in time to be predicted.
+        let is_table =
+            matches!(ending.as_str(), "csv" | "tsv" | "tab") || lines.iter().all(|line| ends_in_time(line));
+        if numbers && !is_table { Format::Tns } else { Format::Csv }
     }
+}
+
+/// Whether a line is one of a log such as that of MovieLens 100K: numbers between tabs, of which the last is a recent unix time.
+fn ends_in_time(line: &[u8]) -> bool {
+    let fields: Vec<&[u8]> = line.trim_ascii().split(|&byte| byte == b'\t').collect();
+    let is_time = |field: &&[u8]| parse_integer(field).is_some_and(|time| RECENT.contains(&time));
+    fields.len() >= 3 && fields.last().is_some_and(is_time)
 }
 
 impl FromStr for Format {
@@ -126,6 +137,9 @@ mod tests {
             ("1,2,3.5\n", "a", Format::Csv),
             ("1::2::5::978300760\n", "ratings.dat", Format::Csv),
             ("user item\n1 2\n", "a.txt", Format::Csv),
+            ("196\t242\t3\t881250949\n186\t302\t3\t891717742\n", "u.data", Format::Csv),
+            ("196\t242\t3\t881250949\n186\t302\t3\t5\n", "u.data", Format::Tns),
+            ("196\t242\t3\t881250949\n", "u.tns", Format::Tns),
             ("", "a.tns.zst", Format::Tns),
             ("", "a.csv", Format::Csv),
         ] {

@@ -11,7 +11,7 @@ const NUMBERS: [&str; 13] = [
 ];
 
 /// Unix times between 1985 and 2096 in seconds, which few ids are.
-const RECENT: std::ops::Range<i64> = 473_385_600..4_000_000_000;
+pub(super) const RECENT: std::ops::Range<i64> = 473_385_600..4_000_000_000;
 
 /// What a column probably holds; `heading` is none where the file has none.
 ///

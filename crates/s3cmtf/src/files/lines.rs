@@ -174,7 +174,11 @@ fn explain(text: &[u8], layout: Layout) -> String {
         let shown = show(token);
         match parse_id(token) {
             Ok(_) => {}
-            Err(BadIndex::Zero) => return format!("index 0 in column {number}: indices count from 1"),
+            Err(BadIndex::Zero) => {
+                return format!(
+                    "index 0 in column {number}: indices count from 1 (the format csv takes ids as they are, from 0 or not)"
+                );
+            }
             Err(BadIndex::NotAnIndex) => {
                 return format!(
                     "{shown} in column {number} is not an index (a whole number from 1 to {LARGEST_INDEX})"

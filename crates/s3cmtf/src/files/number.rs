@@ -153,6 +153,17 @@ pub(super) fn leading_decimal(text: &[u8]) -> Option<(f64, usize)> {
     Some((if negative { -value } else { value }, at))
 }
 
+/// The same where decimals may follow a comma, as in a table whose fields are separated by semicolons.
+pub(super) fn parse_with_comma(token: &[u8]) -> Option<f64> {
+    parse_number(token).or_else(|| {
+        let comma = token.iter().position(|&byte| byte == b',')?;
+        let (whole, decimals) = (&token[..comma], &token[comma + 1..]);
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        let plain = digits(whole.strip_prefix(b"-").unwrap_or(whole)) && digits(decimals);
+        if plain { parse_number(&[whole, b".", decimals].concat()) } else { None }
+    })
+}
+
 /// A finite number as `str::parse` reads it.
 pub(super) fn parse_number(token: &[u8]) -> Option<f64> {
     let short = leading_decimal(token).filter(|(_, length)| *length == token.len());

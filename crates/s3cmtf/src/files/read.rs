@@ -265,8 +265,15 @@ pub fn kinds(source: &Source) -> Result<Vec<(String, Kind)>, Error> {
 
 fn sample(opening: &Opening) -> Vec<SampledColumn> {
     let column = |(place, name): (usize, &String)| {
-        let values: Vec<&str> =
+        let given: Vec<&str> =
             opening.rows.iter().filter_map(|row| row.get(place).map(String::as_str)).collect();
+        // Where decimals follow a comma, they are guessed at as if it were a point.
+        let plain = given.iter().map(|value| match opening.separator.number(value.as_bytes()) {
+            Some(_) => value.replace(',', "."),
+            None => (*value).to_owned(),
+        });
+        let plain: Vec<String> = plain.collect();
+        let values: Vec<&str> = plain.iter().map(String::as_str).collect();
         let is_value = opening.is_tns() && place + 1 == opening.headings.len();
         SampledColumn {
             name: name.clone(),
@@ -275,7 +282,7 @@ fn sample(opening: &Opening) -> Vec<SampledColumn> {
                 true => guess(Some(name), &values),
                 false => guess(None, &values),
             },
-            values: values.iter().take(SHOWN).map(|&value| value.to_owned()).collect(),
+            values: given.iter().take(SHOWN).map(|&value| value.to_owned()).collect(),
         }
     };
     opening.headings.iter().enumerate().map(column).collect()

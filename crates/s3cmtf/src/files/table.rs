@@ -167,7 +167,10 @@ mod tests {
         for (line, what) in [
             ("1 2 3", "expected 4 columns (3 indices and a value), found 3"),
             ("1 2 3 4 5", "expected 4 columns (3 indices and a value), found 5"),
-            ("1 0 3 4", "index 0 in column 2: indices count from 1"),
+            (
+                "1 0 3 4",
+                "index 0 in column 2: indices count from 1 (the format csv takes ids as they are, from 0 or not)",
+            ),
             ("x7 2 3 4", "\"x7\" in column 1 is not an index (a whole number from 1 to 4294967295)"),
             ("-7 2 3 4", "\"-7\" in column 1 is not an index (a whole number from 1 to 4294967295)"),
             (
@@ -226,7 +229,10 @@ mod tests {
             ("1 2\n3 4 5\n", ":2: expected 2 columns (2 indices), found 3"),
             ("1 2 3\n3 4\n", ":2: expected 3 columns (2 indices and a value), found 2"),
             ("1\n", ":1: expected 2 columns (2 indices), or one more (a value), found 1"),
-            ("1 2\n3 0\n", ":2: index 0 in column 2: indices count from 1"),
+            (
+                "1 2\n3 0\n",
+                ":2: index 0 in column 2: indices count from 1 (the format csv takes ids as they are, from 0 or not)",
+            ),
         ] {
             let error = read_coordinates(&file(&folder, text), 2).unwrap_err().to_string();
             assert!(error.ends_with(what), "{error}");

@@ -110,13 +110,47 @@ impl Couple {
         let plain = self.columns.is_empty() && self.split.is_none() && namings[mode].is_none();
         let matrix = match table.numbered()?.filter(|_| plain) {
             Some(path) => Coupled::new(mode, self.kind, files::read_entries(path, Some(2))?)?,
-            None => self.read_table(&table, mode, &modes[mode], &mut namings[mode], known[mode], tell)?,
+            None => {
+                self.check_headings(&table, mode, modes, namings)?;
+                self.read_table(&table, mode, &modes[mode], &mut namings[mode], known[mode], tell)?
+            }
         };
         let matrix = matrix.named(name);
         Ok(match self.weight {
             Some(weight) => matrix.weighted(weight),
             None => matrix,
         })
+    }
+
+    /// Refuses a table whose headings, if nobody has said which are meant, say that its rows are those of another mode.
+    fn check_headings(
+        &self,
+        table: &Opened<'_>,
+        mode: usize,
+        modes: &[String],
+        namings: &[Option<Naming>],
+    ) -> Result<(), Error> {
+        let Some(own) = namings[mode].as_ref().filter(|_| self.columns.len() < 2) else { return Ok(()) };
+        let headings: Vec<String> = table.columns()?.into_iter().map(|column| column.name).collect();
+        let other = |heading: &&String| {
+            let is =
+                |naming: &Option<Naming>| naming.as_ref().is_some_and(|naming| naming.column == **heading);
+            namings.iter().position(is).filter(|&other| other != mode && own.column != **heading)
+        };
+        // The columns of a graph are entities of its mode as well.
+        let rows = if headings.contains(&own.column) { None } else { headings.first() };
+        let columns = headings.iter().filter(|_| self.kind == Kind::Graph);
+        let Some((heading, other)) =
+            rows.into_iter().chain(columns).find_map(|name| Some((name, other(&name)?)))
+        else {
+            return Ok(());
+        };
+        let example = self.example.replace("{row}", &own.column).replace("{column}", heading);
+        Err(Error::Asked(format!(
+            "{}: its column {heading} is that of mode {}, but it is coupled to {}: couple it to {} instead, or say which columns are \
+             meant, as in {example}",
+            self.words, modes[other], modes[mode], modes[other]
+        )))
     }
 
     fn read_table(

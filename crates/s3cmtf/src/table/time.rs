@@ -2,8 +2,10 @@
 
 mod bin;
 pub(crate) mod iso;
+mod written;
 
 pub use bin::Bin;
+use written::written;
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -11,14 +13,15 @@ const DAY: i64 = 24 * HOUR;
 
 /// The seconds since 1970 (UTC) of a text, rounded down; `None` if it is no point in time.
 ///
-/// That is a date (`2017-03-04`, `2017/03/04`, or a month `2017-03`), with or without a time of day behind a `T` or a
+/// That is a date (`2017-03-04`, `2017/03/04`, or a month `2017-03`; `4.3.2017`, where the day comes first; `March 4, 2017`,
+/// `4 Mar 2017` and the like, by English months), with or without a time of day behind a `T` or a
 /// blank (`13:05`, `13:05:30.25`), which may end with `Z` or an offset (`+01:00`, `+0100`, `+01`); or a plain number,
 /// which is unix time, see [`from_unix`].
 pub fn parse(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
     match text {
         [_, _, _, _, b'-' | b'/', ..] => calendar(text),
-        _ => unix(text),
+        _ => unix(text).or_else(|| written(text)),
     }
 }
 
@@ -178,6 +181,15 @@ mod tests {
             ("2017-03-04 13:05:30 UTC", 1_488_632_730),
             ("2016-12-31T23:59:60Z", 1_483_228_800),
             ("9999-12-31T23:59:59Z", 253_402_300_799),
+            ("04.03.2017", 1_488_585_600),
+            ("4.3.2017", 1_488_585_600),
+            ("04.03.2017 13:05", 1_488_632_700),
+            ("March 4, 2017", 1_488_585_600),
+            ("Mar 4 2017", 1_488_585_600),
+            ("mar. 04, 2017", 1_488_585_600),
+            ("4 March 2017", 1_488_585_600),
+            ("04-Mar-2017", 1_488_585_600),
+            ("4 March, 2017 13:05:30", 1_488_632_730),
         ] {
             assert_eq!(parse(text.as_bytes()), Some(seconds), "{text}");
         }
@@ -210,6 +222,13 @@ mod tests {
             "2017-03-04x",
             "2017-03-04T12:00 +01:00x",
             "1000000000000000000000",
+            "31.2.2017",
+            "4.3.17",
+            "4.13.2017",
+            "March 2017",
+            "Marsh 4, 2017",
+            "March 4 2017 soon",
+            "04/03/2017",
         ] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }

@@ -6,7 +6,6 @@ use super::Separator;
 use super::cursor::{Cursor, Next, Stop};
 use super::encoding::decode;
 use crate::Error;
-use crate::files::number::parse_number;
 use crate::files::source::Text;
 use crate::table::{Selector, Want};
 
@@ -118,7 +117,7 @@ impl Opening {
             return if sample.broken || size >= LONGEST_HEAD { Err(bad) } else { Ok(None) };
         };
         let record_bytes = (sample.bytes / sample.rows.len()).max(1);
-        let is_number = |field: &String| parse_number(field.as_bytes()).is_some();
+        let is_number = |field: &String| separator.number(field.as_bytes()).is_some();
         let is_wanted =
             |field: &String| wants.iter().any(|want| want.column == Selector::Name(field.clone()));
         let has_header = !blanks

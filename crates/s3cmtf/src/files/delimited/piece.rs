@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Next, Stop};
 use super::encoding::decode;
 use super::{Opening, Separator};
 use crate::files::lines::{BadLine, show};
-use crate::files::number::{leading_decimal, leading_integer, parse_integer, parse_number};
+use crate::files::number::{leading_decimal, leading_integer, parse_integer};
 use crate::table::{Data, Kind, time};
 
 /// What is taken from each record.
@@ -181,7 +181,7 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
         return Err(Fault::Value(format!("column \"{heading}\" is empty, but {needed} is needed")));
     }
     match column {
-        Data::Numbers(values) => match parse_number(field) {
+        Data::Numbers(values) => match plan.opening.separator.number(field) {
             Some(value) => values.push(value),
             None if field.contains(&b',') => return bad("not a number (decimals follow a point)"),
             None => return bad("not a finite number"),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::opening::{Sample, sample};
 use crate::files::format::ending;
+use crate::files::number::{parse_number, parse_with_comma};
 
 /// What lies between fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,11 @@ const CANDIDATES: [Separator; 5] = [
 ];
 
 impl Separator {
+    /// A finite number in a field. Who separates fields by semicolons does it because decimals follow a comma.
+    pub(in crate::files) fn number(self, field: &[u8]) -> Option<f64> {
+        if self == Separator::Byte(b';') { parse_with_comma(field) } else { parse_number(field) }
+    }
+
     /// The separator of a file that starts with `head`; `whole` says that it also ends there.
     ///
     /// It is the first candidate that cuts all records into the same number of fields, at least two.

@@ -1,0 +1,111 @@
+//! Exports as people have them, from the file to a model with one typed line.
+
+use std::fmt::Write as _;
+
+use crate::harness::Folder;
+
+/// A table of ratings: `row` writes user, film, half stars from 2 to 10 and day of 2016 as a program would.
+fn table(head: &str, row: impl Fn(usize, usize, usize, usize) -> String) -> String {
+    let mut text = head.to_owned();
+    for user in 0..20 {
+        for film in 0..12 {
+            if (user * 7 + film * 5) % 3 != 0 {
+                writeln!(
+                    text,
+                    "{}",
+                    row(user, film, 2 + (user + 2 * film) % 9, (user * 13 + film * 29) % 364 + 1)
+                )
+                .unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// The month and the day of the month of a day of 2016, as if all months had 28 days.
+fn date(day: usize) -> (usize, usize) {
+    (day / 28 % 12 + 1, day % 28 + 1)
+}
+
+#[test]
+fn a_table_of_excel_with_semicolons_decimal_commas_and_dates_of_germany() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, day| {
+        let (month, day) = date(day);
+        format!("Anna {user};Film {film};{},{};{day:02}.{month:02}.2016", half / 2, 5 * (half % 2))
+    };
+    folder.write("export.csv", table("\u{feff}Kunde;Film;Stars;Datum\n", row));
+    let shown = folder.run("fit export.csv --epochs 5 --json").succeeds();
+    shown.says(&["taken for: --modes Kunde,Film,Datum:month --value Stars"]);
+    folder.run("fit export.csv --epochs 5 --out model").succeeds().prints(&["model"]);
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path("model/run.json")).unwrap()).unwrap();
+    // Nobody read 4,5 as 45 or as a name.
+    let mean = json["data"]["mean"].as_f64().unwrap();
+    assert!(mean > 1.0 && mean < 5.0, "{mean}");
+    assert_eq!(json["model"]["modes"][2]["size"], 12);
+}
+
+#[test]
+fn a_table_of_pandas_with_its_index() {
+    let folder = Folder::new();
+    let count = std::cell::Cell::new(0);
+    let row = |user, film, half, _| {
+        count.set(count.get() + 1);
+        format!("{},u{user},F{film},{}", count.get() - 1, half as f64 / 2.0)
+    };
+    folder.write("index.csv", table(",user,film,rating\n", row));
+    folder.run("fit index.csv --epochs 5").succeeds().says(&["taken for: --modes user,film --value rating"]);
+    folder.run("check index.csv").succeeds().prints(&["--modes user,film --value rating"]);
+}
+
+#[test]
+fn the_log_of_movielens_100k_without_headings() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, day: usize| {
+        format!("{}\t{}\t{}\t{}", user + 1, film + 1, half.div_ceil(2), 874_724_710 + 86_400 * day)
+    };
+    folder.write("u.data", table("", row));
+    let shown = folder.run("fit u.data --epochs 5 --out model").succeeds();
+    shown.says(&["taken for: --modes 1,2,4:month --value 3"]);
+    // An id of 0 is one as well.
+    folder.write("zero.data", "0\t1\t3\t874724710\n".to_owned() + &table("", row));
+    folder.run("fit zero.data --epochs 5").succeeds();
+    folder.write("zero.tns", "0 1 3\n1 1 2\n");
+    folder.run("fit zero.tns").fails(1, &["zero.tns:1", "indices count from 1", "csv"]);
+}
+
+#[test]
+fn a_dump_with_more_columns_than_are_needed_and_dates_in_words() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, day| {
+        let (month, day) = date(day);
+        let month =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month - 1];
+        format!(
+            "R{user}x{film},\"{month} {day}, 2016\",C{user},P{film},{},{},fine",
+            half.div_ceil(2),
+            day % 4
+        )
+    };
+    folder
+        .write("dump.csv", table("review_id,review_date,customer_id,product_id,rating,helpful,body\n", row));
+    let shown = folder.run("fit dump.csv --epochs 5").succeeds();
+    shown.says(&["taken for: --modes customer_id,product_id,review_date:month --value rating"]);
+}
+
+#[test]
+fn a_file_of_another_mode_is_not_coupled() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, _| format!("{},{},{}", user + 1, film + 1, half.div_ceil(2));
+    folder.write("ratings.csv", table("user,item,stars\n", row));
+    let brands: String = (1..=12).map(|item| format!("{item},B{}\n", item % 3)).collect();
+    folder.write("brand.csv", format!("item,brand\n{brands}"));
+    let fit = "fit ratings.csv --modes user,item --value stars --epochs 5 --couple";
+    folder.run(&format!("{fit} item=brand.csv,zeros")).succeeds();
+    let shown = folder.run(&format!("{fit} user=brand.csv,zeros"));
+    shown.fails(2, &["its column item is that of mode item, but it is coupled to user", "couple it to item"]);
+    folder.run(&format!("{fit} item=ratings.csv,graph")).fails(2, &["its column user is that of mode user"]);
+    // Who says which columns are meant knows better.
+    folder.run(&format!("{fit} user=brand.csv:item,brand,zeros")).succeeds();
+}
