@@ -16,7 +16,7 @@ pub(crate) struct CoupleArg {
     /// The columns of the file that were named.
     columns: Vec<String>,
     split: Option<String>,
-    kind: Kind,
+    kind: Option<Kind>,
     weight: Option<f32>,
 }
 
@@ -61,7 +61,6 @@ impl FromStr for CoupleArg {
                 return Err(format!("{part}: one kind, one weight and one split at most; it {FORM}"));
             }
         }
-        let kind = kind.unwrap_or(Kind::Missing);
         Ok(CoupleArg { mode: mode.into(), file: file.into(), columns, split, kind, weight })
     }
 }
@@ -75,7 +74,9 @@ impl fmt::Display for CoupleArg {
         if let Some(split) = &self.split {
             write!(f, ",split={}", if split == "," { COMMA } else { split })?;
         }
-        write!(f, ",{}", self.kind.name())?;
+        if let Some(kind) = self.kind {
+            write!(f, ",{}", kind.name())?;
+        }
         self.weight.map_or(Ok(()), |weight| write!(f, ",weight={weight}"))
     }
 }
@@ -135,8 +136,6 @@ pub(crate) fn couples(typed: &[CoupleArg]) -> Vec<Couple> {
 
 #[cfg(test)]
 mod tests {
-    use s3cmtf::input::matrix_names;
-
     use super::*;
 
     fn parse(text: &str) -> Result<CoupleArg, String> {
@@ -144,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_is_missing_unless_given() {
+    fn kind_and_weight_are_what_was_typed() {
         let plain = parse("user=a.tns").unwrap();
-        assert_eq!((plain.kind, plain.weight), (Kind::Missing, None));
+        assert_eq!((plain.kind, plain.weight), (None, None));
         let full = parse("1=dir/a=b.tns,weight=0.5,graph").unwrap();
-        assert_eq!((full.kind, full.weight), (Kind::Graph, Some(0.5)));
+        assert_eq!((full.kind, full.weight), (Some(Kind::Graph), Some(0.5)));
         assert_eq!(full.file, PathBuf::from("dir/a=b.tns"));
     }
 
@@ -188,20 +187,5 @@ mod tests {
         for text in wrong {
             assert!(parse(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_mode_goes_by_number_or_by_name_and_names_the_matrix() {
-        let names = ["user".to_owned(), "item".to_owned()];
-        let name =
-            |text| matrix_names(&couples(&[parse(text).unwrap()]), &names).map(|names| names[0].clone());
-        assert_eq!(name("2=x/genre.tns.gz").unwrap(), "item/genre");
-        assert_eq!(name("user=friends.tns").unwrap(), "user/friends");
-        assert_eq!(name("2=movies.csv:id,genres").unwrap(), "item/genres");
-        assert_eq!(name("user=.tns").unwrap(), "user/.tns");
-        assert!(name("3=a").is_err());
-        assert!(name("0=a").is_err());
-        let error = name("users=a").unwrap_err().to_string();
-        assert!(error.contains("user, item"), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use s3cmtf::table::SKIP_EMPTY;
 use s3cmtf::{Error, files};
 
 use crate::print;
@@ -47,7 +48,8 @@ pub(crate) fn told(error: anyhow::Error) -> String {
                 _ => None,
             };
             let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
-            format!("{}{hint}", files::with_line(error))
+            let words = files::with_line(error).to_string();
+            format!("{}{hint}", words.replace(SKIP_EMPTY, &format!("--{SKIP_EMPTY}")))
         }
         Err(error) => format!("{error:#}"),
     }

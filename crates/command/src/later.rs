@@ -9,7 +9,7 @@ use s3cmtf::{FoldIn, Folded, Run, files};
 use crate::args::{LaterArgs, typed_line};
 use crate::couple::couples;
 use crate::failure::usage;
-use crate::{print, saved, source};
+use crate::{print, problem, saved, source};
 
 /// Runs `fold-in`: rows for new ids, and nothing else changes.
 pub(crate) fn fold_in(args: &LaterArgs) -> anyhow::Result<ExitCode> {
@@ -34,7 +34,13 @@ fn run(
     files::check_out(&args.out)?;
     let (known, mut record) = files::load(&args.model)?;
     let tensor = args.tensor.as_ref().map(|path| source::given(std::slice::from_ref(path), &args.file));
-    let later = Later::read(&known, tensor.as_ref(), &couples(&args.couple), args.value.as_deref())?;
+    let later = Later::read(
+        &known,
+        tensor.as_ref(),
+        &couples(&args.couple),
+        args.value.as_deref(),
+        &mut problem::tell,
+    )?;
     let Later { entries, coupled, namings, duplicates } = later;
     let before = saved::data(&args.model, &known)?;
     let (later_entries, later_coupled) = (entries.clone(), coupled.clone());

@@ -13,10 +13,11 @@ pub(crate) fn find(wanted: &str, names: &[impl AsRef<str>], what: &str) -> anyho
 /// What is typed for a mode, if it came from a column with a heading.
 pub(crate) fn spec(mode: &Mode) -> Option<ModeSpec> {
     let naming = mode.naming()?;
-    let bins = naming.binning.as_ref().map(|binning| match binning {
-        Binning::Time(bin) => Bins::Time(*bin),
+    let bins = naming.binning.as_ref().and_then(|binning| match binning {
+        Binning::Time(bin) => Some(Bins::Time(*bin)),
         // Which of the two it was is not known any more.
-        Binning::Bounds(bounds) => Bins::Width(bounds.len() + 1),
+        Binning::Bounds(bounds) => Some(Bins::Width(bounds.len() + 1)),
+        Binning::Standard { .. } => None,
     });
     let name = (mode.name() != naming.column).then(|| mode.name().to_owned());
     Some(ModeSpec { name, column: Selector::of(&naming.column), bins })

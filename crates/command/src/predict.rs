@@ -10,7 +10,7 @@ use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Entries, Model};
 
 use crate::args::PredictArgs;
-use crate::{out, print, source, unknown};
+use crate::{out, print, problem, source, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let (model, _) = files::load(&args.model)?;
     let given = source::given(std::slice::from_ref(&args.coords), &args.file);
-    let Cells { entries: cells, table } = input::known_cells(&given, model.modes())?;
+    let Cells { entries: cells, table } = input::known_cells(&given, model.modes(), &mut problem::tell)?;
     let Some(mut table) = table else {
         let (values, stds) = predict(&model, &cells, None, args)?;
         let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);

@@ -73,5 +73,5 @@ pub(crate) fn read_more(
     value: Option<&str>,
     file: &FileArgs,
 ) -> anyhow::Result<Entries> {
-    Ok(input::known_entries(&source::given(&[path.to_path_buf()], file), modes, value)?)
+    Ok(input::known_entries(&source::given(&[path.to_path_buf()], file), modes, value, &mut tell)?)
 }

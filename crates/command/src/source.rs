@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use s3cmtf::files::{self, Source};
 use s3cmtf::input::Given;
+use s3cmtf::table::Empty;
 
 use crate::args::FileArgs;
 
 /// The table that was typed.
 pub(crate) fn given(paths: &[PathBuf], file: &FileArgs) -> Given {
-    Given::Files { paths: paths.to_vec(), format: file.format, header: file.header }
+    let empty = if file.skip_empty { Empty::Skip } else { Empty::Refuse };
+    Given::Files { paths: paths.to_vec(), format: file.format, header: file.header, empty }
 }
 
 /// The files that were typed, of which each may be a pattern, as one source.

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use s3cmtf::table::SKIP_EMPTY;
 use s3cmtf::{Error, files};
 
 use crate::pool::with_threads;
@@ -18,7 +19,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
         _ => None,
     };
     let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
-    let words = format!("{error}{hint}");
+    let words = format!("{error}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves such rows out");
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             PyFileNotFoundError::new_err(words)

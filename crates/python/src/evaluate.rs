@@ -27,7 +27,7 @@ pub(crate) fn evaluate(
 ) -> PyResult<String> {
     let (given, model, data) = (entries.0.clone(), &run.run.model, run.data.as_ref());
     let measured = detached(py, || {
-        let entries = known_entries(&given, model.modes(), value.or(model.value()))?;
+        let entries = known_entries(&given, model.modes(), value.or(model.value()), &mut |_| ())?;
         let clip = clip.unwrap_or_else(|| model.clips());
         let errors = model.evaluate(&entries, clip)?;
         let (mut ranking, mut segments) = (None, None);

@@ -1,7 +1,7 @@
 //! Data that came after training.
 
 use pyo3::prelude::*;
-use s3cmtf::input::Later;
+use s3cmtf::input::{Later, Note};
 use s3cmtf::{FoldIn, Folded, Problem};
 
 use crate::error::detached;
@@ -25,8 +25,10 @@ pub(crate) fn take_in(
 ) -> PyResult<Taken> {
     let (tensor, couple) = (tensor.map(|table| table.0.clone()), couples(&couple));
     let (run, before) = (&run.run, run.data.as_ref());
+    let mut told = Vec::new();
     let (Folded { model, added, updated, entries, notes }, data) = detached(py, || {
-        let later = Later::read(&run.model, tensor.as_ref(), &couple, value.as_deref())?;
+        let mut tell = |note: Note| told.push(note.to_string());
+        let later = Later::read(&run.model, tensor.as_ref(), &couple, value.as_deref(), &mut tell)?;
         let Later { entries, coupled, namings, duplicates } = later;
         let fold = FoldIn::new(&run.model, &run.record.params).namings(namings).duplicates(duplicates);
         let fold = entries.clone().into_iter().fold(fold, FoldIn::entries);
@@ -40,5 +42,6 @@ pub(crate) fn take_in(
     })?;
     let mut record = run.record.clone();
     record.data.later_entries += entries;
-    Ok((Run { run: s3cmtf::Run { model, record }, data }, added, updated, notes))
+    told.extend(notes);
+    Ok((Run { run: s3cmtf::Run { model, record }, data }, added, updated, told))
 }

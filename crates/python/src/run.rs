@@ -115,7 +115,7 @@ impl Run {
     ) -> PyResult<Predictions<'py>> {
         let (given, model) = (cells.0.clone(), &self.run.model);
         let (values, stds, unknown) = detached(py, || {
-            let cells = known_cells(&given, model.modes())?.entries;
+            let cells = known_cells(&given, model.modes(), &mut |_| ())?.entries;
             let stds = std.then(|| model.std(&cells)).transpose()?;
             let clip = clip.unwrap_or_else(|| model.clips());
             Ok((model.predict(&cells, clip)?, stds, model.unknown(&cells)))

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::files::{Fetch, Frame, Raw};
 use s3cmtf::input::{self, Given};
+use s3cmtf::table::Empty;
 use s3cmtf::{Error, Kind};
 
 use crate::error::exception;
@@ -25,7 +26,7 @@ impl Table {
     #[staticmethod]
     fn files(paths: Vec<PathBuf>, format: Option<&str>, header: Option<bool>) -> PyResult<Self> {
         let format = format.map(str::parse).transpose().map_err(PyValueError::new_err)?;
-        Ok(Table(Given::Files { paths, format, header }))
+        Ok(Table(Given::Files { paths, format, header, empty: Empty::Refuse }))
     }
 
     /// Whatever has `__arrow_c_stream__`.
@@ -35,14 +36,24 @@ impl Table {
         let batches: Result<Vec<RecordBatch>, _> = stream.0.collect();
         let batches = batches.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
         let frame = Frame::of_batches(name, names, &batches).map_err(exception)?;
-        Ok(Table(Given::Frame(Arc::new(frame))))
+        Ok(Table(Given::Frame(Arc::new(frame), Empty::Refuse)))
+    }
+
+    /// The same table, whose rows with an empty value are left out, or refused.
+    fn skipping(&self, skip_empty: bool) -> Self {
+        let rule = if skip_empty { Empty::Skip } else { Empty::Refuse };
+        let mut table = self.0.clone();
+        match &mut table {
+            Given::Files { empty, .. } | Given::Frame(_, empty) => *empty = rule,
+        }
+        Table(table)
     }
 
     /// Columns by name; each has a method `fetch`, see the stubs.
     #[staticmethod]
     fn columns(name: &str, rows: usize, columns: Vec<(String, Py<PyAny>)>) -> Self {
         let columns = columns.into_iter().map(|(heading, column)| (heading, fetch(column)));
-        Table(Given::Frame(Arc::new(Frame::new(name, rows, columns.collect()))))
+        Table(Given::Frame(Arc::new(Frame::new(name, rows, columns.collect())), Empty::Refuse))
     }
 }
 
@@ -86,11 +97,11 @@ impl Couple {
         table: &Table,
         columns: Vec<String>,
         split: Option<String>,
-        absent: &str,
+        absent: Option<&str>,
         weight: Option<f32>,
         name: Option<String>,
     ) -> PyResult<Self> {
-        let kind = Kind::of(absent).map_err(exception)?;
+        let kind = absent.map(Kind::of).transpose().map_err(exception)?;
         let words = format!("couple {mode}");
         let (table, label) = (table.0.clone(), words.clone());
         let example = "columns=[\"{row}\", \"{column}\"]".into();

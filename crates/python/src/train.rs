@@ -95,7 +95,7 @@ fn test_set(
     value: Option<String>,
 ) -> PyResult<Entries> {
     let given = table.0.clone();
-    detached(py, || known_entries(&given, problem.modes(), value.as_deref().or(problem.value())))
+    detached(py, || known_entries(&given, problem.modes(), value.as_deref().or(problem.value()), &mut |_| ()))
 }
 
 /// Which entries are held out.

@@ -20,10 +20,12 @@ pub(crate) struct DataArgs {
     /// The column of values; without one, rows are counted
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) value: Option<String>,
-    /// Couple a matrix whose rows are those of a mode, given by name or by number from 1: an indexed file (row, column,
-    /// value), or columns of a table (its rows, its columns and perhaps its values), such as
-    /// movieId=movies.csv:movieId,genres,split=|,zeros. split=| (or any text, or split=comma) takes a field for a list.
-    /// Absent cells are unknown (missing, the default), zeros, or the matrix is a graph within the mode.
+    /// Couple what is known about the ids of a mode, given by name or by number from 1: a table of attributes, such as
+    /// movieId=movies.csv, each of whose columns becomes a matrix as what it is (categories, lists, numbers, dates); columns of a
+    /// table (its rows, its columns and perhaps its values), such as movieId=movies.csv:movieId,genres,split=|, of which
+    /// COLUMN:number is one of numbers; or an indexed file (row, column, value). split=| (or any text, or split=comma) takes a
+    /// field for a list. Absent cells are unknown (missing, the default where there are values), zeros (the default where
+    /// there are none), or the matrix is a graph within the mode. Empty cells are unknown.
     /// weight=W, 0 or more, explains it together with the tensor, a squared error in it counting W against 1; without a
     /// weight it predicts rows in bayes, and sgd and als take --lambda-couple
     #[arg(
@@ -51,4 +53,8 @@ pub(crate) struct FileArgs {
     /// Whether the first line of text files holds headings: true or false [default: what it looks like]
     #[arg(long, value_name = "BOOL", help_heading = "Data")]
     pub(crate) header: Option<bool>,
+    /// Leave out rows of the tensor in which a value or an id is empty (or NULL, NaN, \\N), and say how many they are, rather than
+    /// to stop at the first
+    #[arg(long, help_heading = "Data")]
+    pub(crate) skip_empty: bool,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
-use s3cmtf::input::matrix_names;
+use s3cmtf::input::SideMatrix;
 use s3cmtf::world::{WorldParams, generate};
 use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Start, Training, files};
 use serde::Serialize;
@@ -294,12 +294,11 @@ fn own_set(own: &OwnData) -> anyhow::Result<Option<Set>> {
     let entries = files::read_entries(train, None)?;
     let names: Vec<String> = (1..=entries.order()).map(|mode| format!("mode{mode}")).collect();
     let couples = couples(&own.couple);
-    let matrices = matrix_names(&couples, &names)?;
     let (mut namings, known) = (vec![None; names.len()], vec![0; names.len()]);
-    let coupled = couples
-        .iter()
-        .zip(&matrices)
-        .map(|(couple, name)| couple.read(&names, name, &mut namings, &known, Some(&mut problem::tell)));
+    let matrices = SideMatrix::all(&couples, &names, &namings, None, &mut problem::tell)?;
+    let coupled = matrices
+        .into_iter()
+        .map(|matrix| matrix.read(&names, &mut namings, &known, None, Some(&mut problem::tell)));
     let coupled = coupled.collect::<Result<Vec<Coupled>, _>>()?;
     let test = files::read_entries(test, Some(entries.order()))?;
     Ok(Some(Set { name: own.name.clone(), train: entries, test, coupled }))

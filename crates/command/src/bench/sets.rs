@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use s3cmtf::input::matrix_names;
+use s3cmtf::input::SideMatrix;
 use s3cmtf::{Coupled, Entries, Params, Problem, Run, Training, files};
 use serde::Serialize;
 
@@ -153,11 +153,11 @@ impl Set {
         let modes: Vec<String> = (1..=train.order()).map(|mode| format!("mode{mode}")).collect();
         let args: Vec<CoupleArg> = matrices.iter().map(|(_, arg)| arg.clone()).collect();
         let couples = couples(&args);
-        let names = matrix_names(&couples, &modes)?;
         let (mut namings, known) = (vec![None; modes.len()], vec![0; modes.len()]);
         let mut coupled = Vec::new();
-        for ((couple, name), (own, _)) in couples.iter().zip(&names).zip(&matrices) {
-            let matrix = couple.read(&modes, name, &mut namings, &known, Some(&mut problem::tell))?;
+        let read = SideMatrix::all(&couples, &modes, &namings, None, &mut problem::tell)?;
+        for (matrix, (own, _)) in read.into_iter().zip(&matrices) {
+            let matrix = matrix.read(&modes, &mut namings, &known, None, Some(&mut problem::tell))?;
             coupled.push(matrix.named(own.clone()));
         }
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

@@ -95,6 +95,57 @@ fn a_dump_with_more_columns_than_are_needed_and_dates_in_words() {
 }
 
 #[test]
+fn a_dump_of_a_database_with_null_and_a_wide_table_of_attributes() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, _| {
+        let stars = if (user + film) % 10 == 0 { "NULL".into() } else { (half / 2).to_string() };
+        format!("{user}\tf{film}\t{stars}")
+    };
+    folder.write("ratings.tsv", table("user\tfilm\tstars\n", row));
+    let users: String = (0..20)
+        .map(|user| {
+            let (gender, job) = (["f", "m", "NULL"][user % 3], user % 4);
+            let age = if user == 7 { String::new() } else { (18 + 2 * user).to_string() };
+            format!("{user},Person {user},{gender},{job},{age},{}.5,a|b{}\n", user % 7, ["", "|c"][user % 2])
+        })
+        .collect();
+    folder.write("users.csv", format!("user,name,gender,job,age,height,hobbies\n{users}"));
+    folder.run("fit ratings.tsv").fails(1, &["ratings.tsv:", "\"NULL\", which is no value", "--skip-empty"]);
+    let fit = "fit ratings.tsv --skip-empty --epochs 5 --rank 4 --couple user=users.csv --out model --report report.html";
+    folder.run(fit).succeeds().says(&[
+        "rows have an empty cell and are left out, the first is line",
+        "taken for: --modes user,film --value stars",
+        "users.csv: taken for what is known of user: gender, job as categories; hobbies as lists separated by |; height as \
+         numbers",
+        "left out: name (nearly every row has its own)",
+    ]);
+    assert!(folder.path("report.html").exists());
+    // What comes later is read as what was there: an age in the units of the first, a list by its known items.
+    folder.write("new.csv", "user,name,gender,job,age,height,hobbies\n99,Zoe,f,3,80,1.5,c|a\n");
+    folder.run("fold-in model --couple user=new.csv --out grown").succeeds();
+    folder.write("cells.csv", "user,film\n99,f1\n");
+    folder.run("predict grown cells.csv").succeeds().prints(&["99,f1,"]);
+}
+
+#[test]
+fn cells_without_values_have_zeros_beside_them_and_lists_are_pointed_out() {
+    let folder = Folder::new();
+    let row = |user, film, half: usize, _| format!("{user},f{film},{}", half / 2);
+    folder.write("ratings.csv", table("user,film,stars\n", row));
+    let genres: String = (0..12).map(|film| format!("f{film},{}\n", ["x|y", "y", "x"][film % 3])).collect();
+    folder.write("films.csv", format!("film,genres\n{genres}"));
+    let fit = "fit ratings.csv --epochs 5 --rank 4 --out model --couple";
+    folder.run(&format!("{fit} film=films.csv")).succeeds().says(&["genres as lists separated by |"]);
+    let named = folder.run(&format!("{fit} film=films.csv:film,genres,missing")).succeeds();
+    named.says(&[
+        "would tell nothing if the others were missing",
+        "looks like lists: split=| takes them apart",
+    ]);
+    let split = folder.run(&format!("{fit} film=films.csv:film,genres,split=|")).succeeds();
+    assert!(!split.stderr.contains("lists") && !split.stderr.contains("zeros"), "{}", split.stderr);
+}
+
+#[test]
 fn a_file_of_another_mode_is_not_coupled() {
     let folder = Folder::new();
     let row = |user, film, half: usize, _| format!("{},{},{}", user + 1, film + 1, half.div_ceil(2));

@@ -131,7 +131,7 @@ mod tests {
         };
         let mut paths = vec![write("a.csv", "user,stars\na,1\nb,2\n"), write("b.csv", "user,stars\nc,3\n")];
         paths.push(write("c.csv", "d,4"));
-        let mut source = Source { paths, format: None, header: None };
+        let mut source = Source { paths, format: None, header: None, empty: crate::table::Empty::Refuse };
         assert_eq!(count_text_rows(&source).unwrap(), Some(4));
         let [rest, held] = ["rest", "held"].map(|name| folder.path().join(name));
         divide_text(&source, &[false, true, true, false], &rest, &held).unwrap();

@@ -1,10 +1,10 @@
 //! A table that is in memory, in someone else's: columns are fetched one by one, when they are needed.
 
-use super::binary::{Fault, Raw, settle};
+use super::binary::{Fault, Raw, missing_in_any, settle_with};
 use super::choose::place;
 use super::read::{SampledColumn, sampled};
 use crate::Error;
-use crate::table::{Column, Data, Table, Want};
+use crate::table::{Column, Empty, Table, Want};
 
 /// Enough rows to see what a column holds.
 const HEAD: usize = 100;
@@ -77,9 +77,10 @@ impl Frame {
     /// If a column cannot be fetched.
     pub fn columns(&self) -> Result<Vec<SampledColumn>, Error> {
         let column = |(name, fetch): &(String, Fetch)| {
-            // A column with holes is shown without values; whoever reads it says where they are.
-            let values = Some(fetch(Some(HEAD))?).filter(|values| missing(values).is_none());
-            Ok(sampled(name.clone(), values))
+            // An empty cell says nothing about the others.
+            let values = fetch(Some(HEAD))?;
+            let missing = values.missing();
+            Ok(sampled(name.clone(), Some(values.without(&missing))))
         };
         self.columns.iter().map(column).collect()
     }
@@ -89,8 +90,33 @@ impl Frame {
     /// # Errors
     /// If there is no such column, or at the first value that is missing or not of the wanted kind.
     pub fn read(&self, wants: &[Want]) -> Result<Table, Error> {
-        let columns = wants.iter().map(|want| self.read_column(want)).collect::<Result<_, _>>()?;
-        Ok(Table { name: self.name.clone(), columns })
+        self.read_rows(wants, Empty::Refuse).map(|(table, _)| table)
+    }
+
+    /// The same with what is said about empty values, and the rows that were left out, counted from 0.
+    ///
+    /// # Errors
+    /// As [`Frame::read`].
+    pub fn read_rows(&self, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
+        let name = self.name.clone();
+        if empty != Empty::Skip {
+            let columns = wants.iter().map(|want| self.read_with(want, empty)).collect::<Result<_, _>>()?;
+            return Ok((Table { name, columns }, Vec::new()));
+        }
+        let fetched = wants.iter().map(|want| self.fetch(want)).collect::<Result<Vec<_>, _>>()?;
+        let (names, values): (Vec<String>, Vec<Raw>) = fetched.into_iter().unzip();
+        let skipped = missing_in_any(&values);
+        if skipped.len() == self.rows && self.rows > 0 {
+            let what = "there is an empty cell in each row, in the columns that are needed";
+            return Err(Error::Problem(format!("{name}: {what}")));
+        }
+        let column = |((want, heading), values): ((&Want, String), Raw)| {
+            let data = settle_with(values.without(&skipped), want.kind, empty);
+            let data = data.map_err(|fault| at(&name, &heading, fault))?;
+            Ok(Column { name: heading, data })
+        };
+        let columns = wants.iter().zip(names).zip(values).map(column).collect::<Result<_, Error>>()?;
+        Ok((Table { name: name.clone(), columns }, skipped))
     }
 
     /// One column.
@@ -98,6 +124,17 @@ impl Frame {
     /// # Errors
     /// As [`Frame::read`].
     pub fn read_column(&self, want: &Want) -> Result<Column, Error> {
+        self.read_with(want, Empty::Refuse)
+    }
+
+    fn read_with(&self, want: &Want, empty: Empty) -> Result<Column, Error> {
+        let (name, values) = self.fetch(want)?;
+        let data = settle_with(values, want.kind, empty).map_err(|fault| at(&self.name, &name, fault))?;
+        Ok(Column { name, data })
+    }
+
+    /// The heading and the values of a column.
+    fn fetch(&self, want: &Want) -> Result<(String, Raw), Error> {
         let headings: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
         let place = place(&headings, &want.column)
             .map_err(|what| Error::Unknown(format!("{}: {what}", self.name)))?;
@@ -108,12 +145,7 @@ impl Frame {
             let what = format!("column {name:?} has {found} values, but there are {rows} rows");
             return Err(Error::Problem(format!("{}: {what}", self.name)));
         }
-        let data: Result<Data, Fault> = match missing(&values) {
-            Some(row) => Err(Fault::missing(row)),
-            None => settle(values, want.kind),
-        };
-        let data = data.map_err(|fault| at(&self.name, name, fault))?;
-        Ok(Column { name: name.clone(), data })
+        Ok((name.clone(), values))
     }
 }
 
@@ -121,15 +153,6 @@ impl Frame {
 fn at(table: &str, column: &str, fault: Fault) -> Error {
     let what = format!("column {column:?}: {}", fault.what);
     Error::Entry { table: table.to_owned(), entry: fault.row, what }
-}
-
-/// The first row that has no value.
-fn missing(values: &Raw) -> Option<usize> {
-    match values {
-        Raw::Texts { codes, labels } => codes.iter().position(|&code| code as usize >= labels.len()),
-        Raw::Times(times) => times.iter().position(|&time| time == i64::MIN),
-        Raw::Signed(_) | Raw::Unsigned(_) | Raw::Numbers(_) => None,
-    }
 }
 
 #[cfg(feature = "arrow")]
@@ -163,7 +186,7 @@ fn of_arrays(table: String, column: String, arrays: Vec<arrow_array::ArrayRef>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Kind, Labels, Selector};
+    use crate::table::{Data, Kind, Labels, Selector};
 
     fn frame() -> Frame {
         let fixed = |values: Raw| -> Fetch { Box::new(move |_| Ok(values.clone())) };
@@ -194,7 +217,11 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named_with_its_row() {
         for (column, kind, what) in [
-            ("stars", Kind::Number, "ratings: entry 3: column \"stars\": NaN is not a finite number"),
+            (
+                "stars",
+                Kind::Number,
+                "ratings: entry 3: column \"stars\": the value is missing, as in 1 of 3 rows (skip-empty leaves",
+            ),
             ("when", Kind::Time, "ratings: entry 2: column \"when\": the value is missing"),
             ("hole", Kind::Id, "ratings: entry 2: column \"hole\": the value is missing"),
             ("short", Kind::Id, "ratings: column \"short\" has 1 values, but there are 3 rows"),
@@ -230,7 +257,10 @@ mod tests {
         let want = |name: &str| Want { column: Selector::Name(name.into()), kind: Kind::Id };
         assert_eq!(frame.read_column(&want("id")).unwrap().data, Data::Integers(vec![1, 2, 3]));
         let error = frame.read_column(&want("name")).unwrap_err().to_string();
-        assert_eq!(error, "t: entry 3: column \"name\": the value is missing");
+        assert!(
+            error.starts_with("t: entry 3: column \"name\": the value is missing, as in 1 of 3 rows"),
+            "{error}"
+        );
         assert!(Frame::of_batches("t", vec!["id".into()], &batches).is_err());
     }
 }

@@ -40,7 +40,8 @@ pub use import::{Coupling, Dataset, Imported, import};
 pub use kept::KeptData;
 pub use problem_file::{is_problem, load_problem, open_problem, save_problem};
 pub use read::{
-    SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_table, with_row_line,
+    SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_rows, read_table,
+    with_row_line,
 };
 pub use similar::similar;
 pub use stored::scratch;

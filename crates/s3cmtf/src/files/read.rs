@@ -9,7 +9,7 @@ use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
 use crate::Error;
-use crate::table::{Column, Data, Kind, Table, Want};
+use crate::table::{Column, Data, Empty, Kind, Table, Want, is_empty_value};
 
 /// Enough of a file to know its format.
 const HEAD: usize = 1 << 16;
@@ -27,6 +27,8 @@ pub struct Source {
     pub format: Option<Format>,
     /// Whether the first line holds headings; found out, for each file, if it is `None`.
     pub header: Option<bool>,
+    /// What becomes of rows in which a wanted value is empty.
+    pub empty: Empty,
 }
 
 /// A column of a file, as its first rows show it.
@@ -53,7 +55,7 @@ impl Source {
             Some(pattern) if !path.exists() => expand(path, pattern)?,
             _ => vec![path.to_path_buf()],
         };
-        Ok(Source { paths, format: None, header: None })
+        Ok(Source { paths, format: None, header: None, empty: Empty::Refuse })
     }
 
     /// What errors call it.
@@ -69,6 +71,14 @@ impl Source {
         let path = self.paths.first().cloned().unwrap_or_default();
         let what = if self.paths.len() > 1 { "has no rows, nor have the other files" } else { "has no rows" };
         Error::file(&path, what)
+    }
+
+    fn no_whole_rows(&self, rows: usize) -> Error {
+        let path = self.paths.first().cloned().unwrap_or_default();
+        Error::file(
+            &path,
+            format!("has an empty cell in each of its {rows} rows, in the columns that are needed"),
+        )
     }
 }
 
@@ -159,28 +169,40 @@ pub fn format(source: &Source) -> Result<Format, Error> {
 /// have headings.
 ///
 /// # Errors
-/// If a file cannot be read, if it has no such column, at the first value that is empty or not of the wanted kind, at a
-/// record with another number of fields, or if there is no row.
+/// If a file cannot be read, if it has no such column, at the first value that is empty, unless the source says otherwise,
+/// or not of the wanted kind, at a record with another number of fields, or if there is no row.
 pub fn read_table(source: &Source, wants: &[Want]) -> Result<Table, Error> {
+    read_rows(source, wants).map(|(table, _)| table)
+}
+
+/// The same, and which rows of the files were left out, counted from 0 over all of them.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn read_rows(source: &Source, wants: &[Want]) -> Result<(Table, Vec<usize>), Error> {
     let mut headings: Option<Vec<String>> = None;
     let mut data: Vec<Data> = wants.iter().map(|want| empty(want.kind)).collect();
     let mut names: Vec<String> = Vec::new();
-    let mut rows = 0;
+    let (mut rows, mut skipped) = (0, Vec::new());
     for path in &source.paths {
+        let before = rows + skipped.len();
         match open(source, path, wants, headings.as_deref())? {
             Opened::Text(_, None) => {}
             Opened::Text(text, Some(opening)) => {
                 let places = choose(path, &opening.headings, wants)?;
                 let takes: Vec<(usize, Kind)> =
                     places.iter().zip(wants).map(|(&place, want)| (place, want.kind)).collect();
-                rows += read(*text, path, &opening, &takes, &mut data)?;
+                let read = read(*text, path, &opening, (&takes, source.empty), &mut data)?;
+                rows += read.rows;
+                skipped.extend(read.skipped.iter().map(|row| before + row));
                 if names.is_empty() {
                     names = places.iter().map(|&place| opening.headings[place].clone()).collect();
                 }
                 headings.get_or_insert(opening.headings);
             }
             Opened::Binary(format) => {
-                let table = binary::read(path, format, wants)?;
+                let (table, left_out) = binary::read_rows(path, format, wants, source.empty)?;
+                skipped.extend(left_out.iter().map(|row| before + row));
                 rows += table.columns.first().map_or(0, |column| column.data.len());
                 if names.is_empty() {
                     names = table.columns.iter().map(|column| column.name.clone()).collect();
@@ -190,10 +212,10 @@ pub fn read_table(source: &Source, wants: &[Want]) -> Result<Table, Error> {
         }
     }
     if rows == 0 {
-        return Err(source.no_rows());
+        return Err(if skipped.is_empty() { source.no_rows() } else { source.no_whole_rows(skipped.len()) });
     }
     let columns = names.into_iter().zip(data).map(|(name, data)| Column { name, data }).collect();
-    Ok(Table { name: source.name(), columns })
+    Ok((Table { name: source.name(), columns }, skipped))
 }
 
 fn empty(kind: Kind) -> Data {
@@ -267,8 +289,10 @@ fn sample(opening: &Opening) -> Vec<SampledColumn> {
     let column = |(place, name): (usize, &String)| {
         let given: Vec<&str> =
             opening.rows.iter().filter_map(|row| row.get(place).map(String::as_str)).collect();
+        // An empty cell says nothing about the others.
+        let there = given.iter().filter(|value| !is_empty_value(value.as_bytes()));
         // Where decimals follow a comma, they are guessed at as if it were a point.
-        let plain = given.iter().map(|value| match opening.separator.number(value.as_bytes()) {
+        let plain = there.map(|value| match opening.separator.number(value.as_bytes()) {
             Some(_) => value.replace(',', "."),
             None => (*value).to_owned(),
         });

@@ -1,12 +1,14 @@
 //! A coupled matrix, from what was said about it.
 
+use super::attributes;
 use super::given::{Given, Opened};
 use super::note::Note;
 use crate::Error;
-use crate::files;
-use crate::prepare::{Matrix, MatrixSpec, ModeSpec, find_mode};
+use crate::files::{self, SampledColumn};
+use crate::model::Model;
+use crate::prepare::{Matrix, MatrixSpec, find_mode, is_index};
 use crate::problem::{Coupled, Kind, Naming};
-use crate::table::{Kind as ColumnKind, Selector};
+use crate::table::{Binning, Empty, Kind as ColumnKind, Selector, Table};
 
 /// A matrix that is to be coupled to a mode.
 #[derive(Clone, Debug)]
@@ -19,8 +21,8 @@ pub struct Couple {
     pub columns: Vec<String>,
     /// What separates several columns in one field.
     pub split: Option<String>,
-    /// What absent cells mean.
-    pub kind: Kind,
+    /// What absent cells mean, if that was said. Otherwise those of a matrix with values are unknown, and the others zeros.
+    pub kind: Option<Kind>,
     /// How much a squared error counts, if that was said.
     pub weight: Option<f32>,
     /// What the matrix is called behind the name of its mode, if not by its column or file.
@@ -43,19 +45,27 @@ impl Couple {
     }
 
     /// The matrix's name among modes of these names: `MODE/STEM`.
-    fn name(&self, names: &[String]) -> Result<String, Error> {
+    pub(super) fn name(&self, names: &[String]) -> Result<String, Error> {
         let mode = &names[self.mode(names)?];
         if let Some(name) = &self.name {
             return Ok(format!("{mode}/{name}"));
         }
         // A column says more about what is in it than a file.
         if let [_, column, ..] = &self.columns[..]
-            && self.kind != Kind::Graph
+            && self.kind != Some(Kind::Graph)
         {
             let column = column.split(':').next().unwrap_or(column);
             return Ok(format!("{mode}/{column}"));
         }
         Ok(format!("{mode}/{}", self.stem(mode)?))
+    }
+
+    /// The name of one of several matrices of its table, by the heading of its column.
+    pub(super) fn name_of(&self, heading: &str, mode: &str) -> String {
+        match &self.name {
+            Some(name) => format!("{mode}/{name} {heading}"),
+            None => format!("{mode}/{heading}"),
+        }
     }
 
     /// What a matrix is called that nobody has given a name: as its file without its endings, or as its column.
@@ -83,43 +93,34 @@ impl Couple {
         Ok(other.unwrap_or_else(|| table.first()))
     }
 
-    /// The same for a matrix of a known kind, unless another one was said.
-    #[must_use]
-    pub fn like(&self, kind: Option<Kind>) -> Couple {
-        // Missing is also what nothing said means.
-        let kind = kind.filter(|_| self.kind == Kind::Missing).unwrap_or(self.kind);
-        Couple { kind, ..self.clone() }
-    }
-
-    /// Reads the matrix. `namings` say what the ids of each mode are called, and take up those that only the matrix has;
-    /// `known` is how many ids each mode has without it. `tell` is told of ids that are only on one side.
+    /// The matrices that are meant, among modes of these names, whose ids have these names: one, or one for each column of a
+    /// table of attributes. Those of a model say what their columns are; otherwise `tell` is told what they were taken for.
     ///
     /// # Errors
-    /// If the table cannot be read, if it is not obvious which columns are meant, at a value that cannot be used, or if there
-    /// is someone to tell and no row is one of the tensor's.
-    pub fn read(
+    /// If the table cannot be read, or if it is not obvious what is meant.
+    fn matrices(
         &self,
         modes: &[String],
-        name: &str,
-        namings: &mut [Option<Naming>],
-        known: &[usize],
-        tell: Option<&mut dyn FnMut(Note)>,
-    ) -> Result<Coupled, Error> {
+        namings: &[Option<Naming>],
+        model: Option<&Model>,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<Vec<SideMatrix>, Error> {
         let mode = self.mode(modes)?;
         let table = self.table.open()?;
-        let plain = self.columns.is_empty() && self.split.is_none() && namings[mode].is_none();
-        let matrix = match table.numbered()?.filter(|_| plain) {
-            Some(path) => Coupled::new(mode, self.kind, files::read_entries(path, Some(2))?)?,
-            None => {
-                self.check_headings(&table, mode, modes, namings)?;
-                self.read_table(&table, mode, &modes[mode], &mut namings[mode], known[mode], tell)?
+        let naming = namings[mode].as_ref();
+        let said = |form: Form, name: String| SideMatrix { couple: self.clone(), name, form };
+        if self.columns.is_empty() && self.split.is_none() {
+            if naming.is_none() && table.numbered()?.is_some() {
+                return Ok(vec![said(Form::Numbered, self.name(modes)?)]);
             }
-        };
-        let matrix = matrix.named(name);
-        Ok(match self.weight {
-            Some(weight) => matrix.weighted(weight),
-            None => matrix,
-        })
+            self.check_headings(&table, mode, modes, namings)?;
+            if self.kind != Some(Kind::Graph) {
+                let attributes = attributes::read(self, table, mode, modes, naming, model, tell)?;
+                return Ok(attributes);
+            }
+        }
+        self.check_headings(&table, mode, modes, namings)?;
+        Ok(vec![said(Form::Said, self.name(modes)?)])
     }
 
     /// Refuses a table whose headings, if nobody has said which are meant, say that its rows are those of another mode.
@@ -139,7 +140,7 @@ impl Couple {
         };
         // The columns of a graph are entities of its mode as well.
         let rows = if headings.contains(&own.column) { None } else { headings.first() };
-        let columns = headings.iter().filter(|_| self.kind == Kind::Graph);
+        let columns = headings.iter().filter(|_| self.kind == Some(Kind::Graph));
         let Some((heading, other)) =
             rows.into_iter().chain(columns).find_map(|name| Some((name, other(&name)?)))
         else {
@@ -153,44 +154,18 @@ impl Couple {
         )))
     }
 
-    fn read_table(
-        &self,
-        table: &Opened<'_>,
-        mode: usize,
-        mode_name: &str,
-        naming: &mut Option<Naming>,
-        known: usize,
-        tell: Option<&mut dyn FnMut(Note)>,
-    ) -> Result<Coupled, Error> {
-        let spec = self.spec(table, naming.as_ref())?;
-        let wants = spec.wants(naming.as_ref());
-        let read = table.read(&wants)?;
-        let name = read.name.clone();
-        let matrix = spec.matrix(read, mode, naming.as_mut(), known);
-        let Matrix { coupled, added, absent } = matrix.map_err(|error| table.explain(error, &wants))?;
-        let Some(tell) = tell else { return Ok(coupled) };
-        if let (Some(naming), true) = (naming, absent == known && added > 0) {
-            // Nothing could be learnt from it: another column is meant, or places are where names should be.
-            let (own, other) = (naming.labels.get(known as u32), naming.labels.get(0));
-            return Err(Error::Problem(format!(
-                "{name}: none of its rows is a {mode_name} of the tensor: it has {own:?}, the tensor {other:?} and the like"
-            )));
-        }
-        let mode = mode_name.to_owned();
-        if added > 0 {
-            tell(Note::Added { table: name.clone(), count: added, mode: mode.clone() });
-        }
-        if absent > 0 {
-            tell(Note::Absent { table: name, count: absent, of: known, mode });
-        }
-        Ok(coupled)
-    }
-
-    /// Which columns are meant: those that were named, or those that are obvious.
+    /// Which columns are meant, where some were named or the matrix is a graph.
     fn spec(&self, table: &Opened<'_>, naming: Option<&Naming>) -> Result<MatrixSpec, Error> {
         let form = |row: Selector, column: &str, value: Option<Selector>| {
+            let (column, number) = match column.strip_suffix(":number") {
+                Some(column) => (column, true),
+                None => (column, false),
+            };
             let column = column.parse().map_err(|what| Error::Asked(format!("{}: {what}", self.words)))?;
-            Ok(MatrixSpec { row, column, value, split: self.split.clone(), kind: self.kind })
+            // Cells that are all 1 tell nothing unless those that are not there are 0.
+            let usual = if number || value.is_some() { Kind::Missing } else { Kind::Zeros };
+            let kind = self.kind.filter(|&kind| kind != Kind::Missing).unwrap_or(usual);
+            Ok(MatrixSpec { row, column, number, value, split: self.split.clone(), kind })
         };
         match &self.columns[..] {
             [row, column] => return form(Selector::of(row), column, None),
@@ -199,49 +174,234 @@ impl Couple {
         }
         let columns = table.columns()?;
         let headings: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-        let shared = naming.and_then(|naming| headings.iter().position(|&name| name == naming.column));
-        let row = shared.unwrap_or(0);
-        let others: Vec<usize> = (0..columns.len()).filter(|&place| place != row).collect();
-        let is_number = |place: usize| columns[place].guess == ColumnKind::Number;
-        // By name where there is one, which also says that the first line holds names.
-        let choose = |place: usize| match headings[place].parse::<u64>() {
-            Ok(_) => Selector::Place(place),
-            Err(_) => Selector::Name(headings[place].to_owned()),
-        };
-        let obvious = |column: usize, value: Option<usize>| {
-            let column = ModeSpec { name: None, column: choose(column), bins: None };
-            let (row, value) = (choose(row), value.map(choose));
-            Ok(MatrixSpec { row, column, value, split: self.split.clone(), kind: self.kind })
-        };
+        let row = row_of(&columns, naming);
+        let others: Vec<usize> = others_of(&columns, row);
         match (&self.columns[..], &others[..]) {
-            ([column], _) => form(choose(row), column, None),
-            ([], &[column]) => obvious(column, None),
-            ([], &[column, value]) if is_number(value) => obvious(column, Some(value)),
-            _ => {
-                let column = others.first().map_or("2", |&place| headings[place]);
-                let example = self.example.replace("{row}", headings.get(row).unwrap_or(&"1"));
-                Err(Error::Asked(format!(
-                    "{}: say which columns are the matrix, as in {}; there are {}",
-                    self.words,
-                    example.replace("{column}", column),
-                    headings.join(", ")
-                )))
+            ([column], _) => form(choose(&headings, row), column, None),
+            ([], &[column]) => {
+                let column = choose(&headings, column).to_string();
+                form(choose(&headings, row), &column, None)
             }
+            _ => Err(self.ask(&headings, row, others.first().copied())),
+        }
+    }
+
+    /// Asks which columns are meant.
+    pub(super) fn ask(&self, headings: &[&str], row: usize, column: Option<usize>) -> Error {
+        let column = column.map_or("2", |place| headings[place]);
+        let example = self.example.replace("{row}", headings.get(row).unwrap_or(&"1"));
+        Error::Asked(format!(
+            "{}: say which columns are the matrix, as in {}; there are {}",
+            self.words,
+            example.replace("{column}", column),
+            headings.join(", ")
+        ))
+    }
+}
+
+/// The column of a table that its rows go by: that of the mode, or the first that is no index of pandas.
+pub(super) fn row_of(columns: &[SampledColumn], naming: Option<&Naming>) -> usize {
+    let named = naming.and_then(|naming| columns.iter().position(|column| column.name == naming.column));
+    named.unwrap_or_else(|| usize::from(columns.len() > 1 && has_index(columns)))
+}
+
+/// The columns that are not that, nor an index of pandas.
+pub(super) fn others_of(columns: &[SampledColumn], row: usize) -> Vec<usize> {
+    let first = usize::from(row > 0 && has_index(columns));
+    (first..columns.len()).filter(|&place| place != row).collect()
+}
+
+fn has_index(columns: &[SampledColumn]) -> bool {
+    let kinds: Vec<(usize, &str, ColumnKind)> = columns
+        .iter()
+        .enumerate()
+        .map(|(place, column)| (place, column.name.as_str(), column.guess))
+        .collect();
+    is_index(&kinds)
+}
+
+/// By name where there is one, which also says that the first line holds names.
+pub(super) fn choose(headings: &[&str], place: usize) -> Selector {
+    match headings[place].parse::<u64>() {
+        Ok(_) => Selector::Place(place),
+        Err(_) => Selector::Name(headings[place].to_owned()),
+    }
+}
+
+/// A matrix that is meant, and where it is.
+#[derive(Debug)]
+pub struct SideMatrix {
+    pub(super) couple: Couple,
+    pub(super) name: String,
+    pub(super) form: Form,
+}
+
+/// Where a matrix is.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// In a file of indices.
+    Numbered,
+    /// In columns of a table that were said, or are all it has.
+    Said,
+    /// In these columns, which were read already.
+    Read(Box<(MatrixSpec, Table)>),
+}
+
+impl SideMatrix {
+    /// The matrices that are meant, each with a name of its own: the second `user/friends` is `user/friends#2`.
+    ///
+    /// # Errors
+    /// If one is coupled to a mode that there is not, if a table cannot be read, or if it is not obvious what is meant.
+    pub fn all(
+        couples: &[Couple],
+        modes: &[String],
+        namings: &[Option<Naming>],
+        model: Option<&Model>,
+        tell: &mut dyn FnMut(Note),
+    ) -> Result<Vec<SideMatrix>, Error> {
+        let mut matrices: Vec<SideMatrix> = Vec::new();
+        for couple in couples {
+            for mut matrix in couple.matrices(modes, namings, model, tell)? {
+                let name = matrix.name.clone();
+                let mut numbered = (2..).map(|number| format!("{name}#{number}"));
+                let is_free = |name: &String| matrices.iter().all(|other| other.name != *name);
+                let free = std::iter::once(name.clone()).chain(&mut numbered).find(is_free);
+                matrix.name = free.unwrap_or(name);
+                matrices.push(matrix);
+            }
+        }
+        Ok(matrices)
+    }
+
+    /// Its name: `MODE/COLUMN` or `MODE/FILE`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the matrix. `namings` say what the ids of each mode are called, and take up those that only the matrix has;
+    /// `known` is how many ids each mode has without it. `tell` is told of ids that are only on one side. What the columns of
+    /// a matrix were put together by that a `model` has stays.
+    ///
+    /// # Errors
+    /// If the table cannot be read, at a value that cannot be used, or if there is someone to tell and no row is one of the
+    /// tensor's.
+    pub fn read(
+        self,
+        modes: &[String],
+        namings: &mut [Option<Naming>],
+        known: &[usize],
+        model: Option<&Model>,
+        tell: Option<&mut dyn FnMut(Note)>,
+    ) -> Result<Coupled, Error> {
+        let SideMatrix { couple, name, form } = self;
+        let mode = couple.mode(modes)?;
+        let like = model.and_then(|model| model.coupled_like(&name, mode));
+        let before = like.and_then(|matrix| matrix.columns.naming()?.binning.as_ref());
+        let opened = couple.table.open()?.with(Empty::Skip);
+        let mut place =
+            Place { mode, name: &modes[mode], naming: &mut namings[mode], known: known[mode], before };
+        let matrix = match form {
+            Form::Numbered => {
+                let path = opened.numbered()?.cloned().unwrap_or_default();
+                let entries = files::read_entries(&path, Some(2))?;
+                let said = couple.kind.or(like.map(|matrix| matrix.kind)).unwrap_or(Kind::Missing);
+                let values = entries.values();
+                let tells_nothing = like.is_none() && values.iter().all(|value| *value == values[0]);
+                let kind = if said == Kind::Missing && tells_nothing { Kind::Zeros } else { said };
+                if let (true, Some(tell)) = (kind != said, tell) {
+                    tell(Note::Zeros { table: opened.first() });
+                }
+                Coupled::new(mode, kind, entries)?
+            }
+            Form::Said => {
+                let mut spec = couple.spec(&opened, place.naming.as_ref())?;
+                if let (None, Some(like)) = (couple.kind, like) {
+                    spec.kind = like.kind;
+                }
+                let wants = spec.wants(place.naming.as_ref());
+                let (table, skipped) = opened.read(&wants)?;
+                let rows = table.columns.first().map_or(0, |column| column.data.len());
+                let read = place.matrix(&spec, table, tell, |tell| {
+                    opened.tell_skipped(&skipped, rows, tell);
+                    couple.tell_of_cells(&spec, &opened, tell);
+                });
+                read.map_err(|error| opened.explain(error, &wants, &skipped))?
+            }
+            Form::Read(read) => place.matrix(&read.0, read.1, tell, |_| ())?,
+        };
+        let matrix = matrix.named(name);
+        Ok(match couple.weight {
+            Some(weight) => matrix.weighted(weight),
+            None => matrix,
+        })
+    }
+}
+
+impl Couple {
+    /// Tells that what was said of absent cells was not done.
+    fn tell_of_cells(&self, spec: &MatrixSpec, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) {
+        if self.kind == Some(Kind::Missing) && spec.kind == Kind::Zeros {
+            tell(Note::Zeros { table: table.first() });
         }
     }
 }
 
-/// The name of each matrix, among modes of these names; the second `user/friends` is `user/friends#2`.
+/// The mode that a matrix is coupled to.
+struct Place<'a> {
+    mode: usize,
+    name: &'a str,
+    naming: &'a mut Option<Naming>,
+    known: usize,
+    /// What the columns of the matrix were put together by before.
+    before: Option<&'a Binning>,
+}
+
+impl Place<'_> {
+    fn matrix(
+        &mut self,
+        spec: &MatrixSpec,
+        table: Table,
+        tell: Option<&mut dyn FnMut(Note)>,
+        tell_more: impl FnOnce(&mut dyn FnMut(Note)),
+    ) -> Result<Coupled, Error> {
+        let (name, known) = (table.name.clone(), self.known);
+        let matrix = spec.matrix(table, self.mode, self.naming.as_mut(), known, self.before)?;
+        let Matrix { coupled, added, absent } = matrix;
+        let Some(tell) = tell else { return Ok(coupled) };
+        if let (Some(naming), true) = (&self.naming, absent == known && added > 0) {
+            // Nothing could be learnt from it: another column is meant, or places are where names should be.
+            let (own, other) = (naming.labels.get(known as u32), naming.labels.get(0));
+            return Err(Error::Problem(format!(
+                "{name}: none of its rows is a {} of the tensor: it has {own:?}, the tensor {other:?} and the like",
+                self.name
+            )));
+        }
+        tell_more(tell);
+        if spec.split.is_none() && spec.kind == Kind::Zeros && has_lists(&coupled) {
+            tell(Note::Lists { table: name.clone(), column: spec.column.column.to_string() });
+        }
+        let mode = self.name.to_owned();
+        if added > 0 {
+            tell(Note::Added { table: name.clone(), count: added, mode: mode.clone() });
+        }
+        if absent > 0 {
+            tell(Note::Absent { table: name, count: absent, of: known, mode });
+        }
+        Ok(coupled)
+    }
+}
+
+/// Whether many columns of a matrix look like lists that nobody has taken apart.
+fn has_lists(matrix: &Coupled) -> bool {
+    let Some(naming) = matrix.columns().naming() else { return false };
+    let lists = naming.labels.iter().filter(|label| label.contains('|')).count();
+    lists * 10 > naming.labels.len()
+}
+
+/// Refuses a matrix that is coupled to a mode that there is not.
 ///
 /// # Errors
-/// If one is coupled to a mode that there is not.
-pub fn matrix_names(couples: &[Couple], modes: &[String]) -> Result<Vec<String>, Error> {
-    let mut names: Vec<String> = Vec::new();
-    for couple in couples {
-        let name = couple.name(modes)?;
-        let mut numbered = (2..).map(|number| format!("{name}#{number}"));
-        let free = std::iter::once(name.clone()).chain(&mut numbered).find(|name| !names.contains(name));
-        names.push(free.unwrap_or(name));
-    }
-    Ok(names)
+/// If there is one.
+pub(super) fn check_modes(couples: &[Couple], modes: &[String]) -> Result<(), Error> {
+    couples.iter().try_for_each(|couple| couple.mode(modes).map(drop))
 }

@@ -1,7 +1,8 @@
 //! Entries and matrices that come after a model: its ids are known, and new ones may come to them.
 
-use super::couple::{Couple, matrix_names};
+use super::couple::{Couple, SideMatrix};
 use super::given::Given;
+use super::note::Note;
 use crate::Error;
 use crate::files;
 use crate::model::Model;
@@ -21,16 +22,17 @@ pub struct Cells {
 ///
 /// # Errors
 /// If the table cannot be read, or an id cannot be one of its mode.
-pub fn known_cells(given: &Given, modes: &[Mode]) -> Result<Cells, Error> {
+pub fn known_cells(given: &Given, modes: &[Mode], tell: &mut dyn FnMut(Note)) -> Result<Cells, Error> {
     let opened = given.open()?;
     let named = modes.iter().any(|mode| mode.naming().is_some());
     if let Some(path) = opened.numbered()?.filter(|_| !named) {
         return Ok(Cells { entries: files::read_coordinates(path, modes.len())?, table: None });
     }
     let wants = prepare::known_wants(modes, None, None);
-    let table = opened.read(&wants)?;
+    let (table, skipped) = opened.read(&wants)?;
     let entries = prepare::known_entries(modes, table.clone());
-    let entries = entries.map_err(|error| opened.explain(error, &wants))?;
+    let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
+    opened.tell_skipped(&skipped, entries.len(), tell);
     Ok(Cells { entries, table: Some(table) })
 }
 
@@ -38,7 +40,12 @@ pub fn known_cells(given: &Given, modes: &[Mode]) -> Result<Cells, Error> {
 ///
 /// # Errors
 /// As [`known_cells`].
-pub fn known_entries(given: &Given, modes: &[Mode], value: Option<&str>) -> Result<Entries, Error> {
+pub fn known_entries(
+    given: &Given,
+    modes: &[Mode],
+    value: Option<&str>,
+    tell: &mut dyn FnMut(Note),
+) -> Result<Entries, Error> {
     let opened = given.open()?;
     let named = modes.iter().any(|mode| mode.naming().is_some());
     if let Some(path) = opened.numbered()?.filter(|_| !named) {
@@ -46,8 +53,11 @@ pub fn known_entries(given: &Given, modes: &[Mode], value: Option<&str>) -> Resu
     }
     let value = value_of(value, named, modes.len());
     let wants = prepare::known_wants(modes, None, value.as_ref());
-    let table = opened.read(&wants)?;
-    prepare::known_entries(modes, table).map_err(|error| opened.explain(error, &wants))
+    let (table, skipped) = opened.read(&wants)?;
+    let entries = prepare::known_entries(modes, table);
+    let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
+    opened.tell_skipped(&skipped, entries.len(), tell);
+    Ok(entries)
 }
 
 /// The column of values: as said; the value of a table without words about it stands behind the modes.
@@ -80,12 +90,14 @@ impl Later {
         tensor: Option<&Given>,
         couple: &[Couple],
         value: Option<&str>,
+        tell: &mut dyn FnMut(Note),
     ) -> Result<Self, Error> {
         let mut namings: Vec<Option<Naming>> =
             model.modes().iter().map(|mode| mode.naming().cloned()).collect();
         let value = value.or(model.value());
-        let entries = tensor.map(|given| more_entries(given, model, value, &mut namings)).transpose()?;
-        let coupled = more_coupled(model, couple, &mut namings)?;
+        let entries =
+            tensor.map(|given| more_entries(given, model, value, &mut namings, tell)).transpose()?;
+        let coupled = more_coupled(model, couple, &mut namings, tell)?;
         // Rows without a value are events to be counted, as they were in training.
         let counted = namings.iter().any(Option::is_some) && value.is_none();
         let duplicates = if counted { Duplicates::Sum } else { Duplicates::Mean };
@@ -99,6 +111,7 @@ fn more_entries(
     model: &Model,
     value: Option<&str>,
     namings: &mut [Option<Naming>],
+    tell: &mut dyn FnMut(Note),
 ) -> Result<Entries, Error> {
     let (modes, opened) = (model.modes(), given.open()?);
     let named = namings.iter().any(Option::is_some);
@@ -107,22 +120,24 @@ fn more_entries(
     }
     let value = value_of(value, named, modes.len());
     let wants = prepare::known_wants(modes, None, value.as_ref());
-    let table = opened.read(&wants)?;
-    prepare::more_entries(namings, table).map_err(|error| opened.explain(error, &wants))
+    let (table, skipped) = opened.read(&wants)?;
+    let entries = prepare::more_entries(namings, table);
+    let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
+    opened.tell_skipped(&skipped, entries.len(), tell);
+    Ok(entries)
 }
 
 fn more_coupled(
     model: &Model,
     couple: &[Couple],
     namings: &mut [Option<Naming>],
+    tell: &mut dyn FnMut(Note),
 ) -> Result<Vec<Coupled>, Error> {
     let names: Vec<String> = model.modes().iter().map(|mode| mode.name().to_owned()).collect();
     let known: Vec<usize> = model.modes().iter().map(|mode| mode.size() as usize).collect();
-    let matrices = matrix_names(couple, &names)?;
     let mut coupled = Vec::new();
-    for (couple, name) in couple.iter().zip(&matrices) {
-        let kind = model.coupled_like(name, couple.mode(&names)?).map(|matrix| matrix.kind);
-        coupled.push(couple.like(kind).read(&names, name, namings, &known, None)?);
+    for matrix in SideMatrix::all(couple, &names, namings, Some(model), tell)? {
+        coupled.push(matrix.read(&names, namings, &known, Some(model), None)?);
     }
     Ok(coupled)
 }

@@ -9,6 +9,40 @@ use crate::prepare::Recipe;
 pub enum Note {
     /// Nothing was said about the columns of the tensor, and these were taken.
     Taken(Recipe),
+    /// Rows that were left out, because a value is empty that is needed.
+    Skipped {
+        /// The table.
+        table: String,
+        /// How many they are.
+        count: usize,
+        /// How many rows the table has.
+        of: usize,
+        /// Where the first of them is.
+        first: String,
+    },
+    /// What the columns of a table of attributes were taken for.
+    Attributes {
+        /// The table.
+        table: String,
+        /// The mode that it is about.
+        mode: String,
+        /// What its columns were taken for.
+        taken: Vec<String>,
+        /// The columns that were left out, and why.
+        left_out: Vec<(String, &'static str)>,
+    },
+    /// Of a matrix whose cells are all alike, those that are not there are taken for zeros, not for unknown.
+    Zeros {
+        /// The matrix's table.
+        table: String,
+    },
+    /// Lists that nobody has taken apart.
+    Lists {
+        /// The matrix's table.
+        table: String,
+        /// Its column.
+        column: String,
+    },
     /// Entities that only a matrix has.
     Added {
         /// The matrix's table.
@@ -38,6 +72,23 @@ impl fmt::Display for Note {
                 let modes: Vec<String> = recipe.modes.iter().map(ToString::to_string).collect();
                 write!(f, "taken for: modes {}", modes.join(","))?;
                 recipe.value.as_ref().map_or(Ok(()), |value| write!(f, ", value {value}"))
+            }
+            Note::Skipped { table, count, of, first } => write!(
+                f,
+                "{table}: {count} of {of} rows have an empty cell and are left out, the first is {first}"
+            ),
+            Note::Attributes { table, mode, taken, left_out } => {
+                write!(f, "{table}: taken for what is known of {mode}: {}", taken.join("; "))?;
+                let left: Vec<String> =
+                    left_out.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+                if left.is_empty() { Ok(()) } else { write!(f, "; left out: {}", left.join(", ")) }
+            }
+            Note::Zeros { table } => write!(
+                f,
+                "{table}: its cells are all alike, and would tell nothing if the others were missing; those are taken for zeros"
+            ),
+            Note::Lists { table, column } => {
+                write!(f, "{table}: column {column} looks like lists: split=| takes them apart")
             }
             Note::Added { table, count, mode } => write!(
                 f,

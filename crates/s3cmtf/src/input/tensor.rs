@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::couple::{Couple, matrix_names};
+use super::couple::{Couple, SideMatrix, check_modes};
 use super::given::{Given, Opened};
 use super::note::Note;
 use crate::files;
@@ -58,7 +58,7 @@ impl Input {
         }
         if let Some(names) = self.modes.as_ref().and_then(|modes| said_names(modes)) {
             // A mistyped mode should not wait for a large tensor to be read.
-            matrix_names(&self.couple, &names)?;
+            check_modes(&self.couple, &names)?;
         }
         let table = self.tensor.open()?;
         let plain = self.value.is_none() && plain_names(self.modes.as_deref()).is_some();
@@ -83,7 +83,7 @@ impl Input {
     pub fn refuse_words(&self, path: &Path) -> Result<(), Error> {
         let (format, header) = match &self.tensor {
             Given::Files { format, header, .. } => (format.is_some(), header.is_some()),
-            Given::Frame(_) => (false, false),
+            Given::Frame(..) => (false, false),
         };
         let said = [
             ("modes", self.modes.is_some()),
@@ -139,7 +139,8 @@ impl Input {
                 self.prefix
             )));
         }
-        let Tensor { entries, namings } = table.tensor(&recipe)?;
+        let (Tensor { entries, namings }, skipped) = table.tensor(&recipe)?;
+        table.tell_skipped(&skipped, entries.len(), tell);
         let name = |(spec, naming): (&ModeSpec, &Naming)| match &spec.name {
             Some(name) => name.clone(),
             None if naming.column.parse::<u64>().is_ok() => format!("mode{}", naming.column),
@@ -148,7 +149,7 @@ impl Input {
         let names: Vec<String> = recipe.modes.iter().zip(&namings).map(name).collect();
         let value = recipe.value.as_ref().map(ToString::to_string);
         let problem = self.build(entries, names, namings, value, tell);
-        problem.map_err(|error| table.explain(error, &recipe.wants()))
+        problem.map_err(|error| table.explain(error, &recipe.wants(), &skipped))
     }
 
     /// Which columns are the tensor: those that were said, or those that are obvious.
@@ -202,7 +203,6 @@ impl Input {
             None if !namings.is_empty() && value.is_none() => Duplicates::Sum,
             None => Duplicates::default(),
         };
-        let matrices = matrix_names(&self.couple, &names)?;
         let mut namings: Vec<Option<Naming>> = namings.into_iter().map(Some).collect();
         namings.resize(names.len(), None);
         let known: Vec<usize> = (0..names.len())
@@ -212,8 +212,8 @@ impl Input {
             })
             .collect();
         let mut coupled = Vec::new();
-        for (couple, name) in self.couple.iter().zip(&matrices) {
-            coupled.push(couple.read(&names, name, &mut namings, &known, Some(tell))?);
+        for matrix in SideMatrix::all(&self.couple, &names, &namings, None, tell)? {
+            coupled.push(matrix.read(&names, &mut namings, &known, None, Some(tell))?);
         }
         let mut builder = Problem::builder(entries).names(names).namings(namings).duplicates(duplicates);
         if let Some(sizes) = &self.sizes {
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::files::{Fetch, Frame, Raw};
     use crate::problem::Kind;
-    use crate::table::Labels;
+    use crate::table::{Empty, Labels};
 
     fn texts(values: &[&str]) -> Raw {
         let mut labels = Labels::new();
@@ -296,6 +296,7 @@ mod tests {
             Raw::Signed(values) | Raw::Times(values) => values.len(),
             Raw::Numbers(values) => values.len(),
             Raw::Unsigned(values) => values.len(),
+            Raw::Holes { .. } => 0,
         });
         let fetch = |values: Raw| -> Fetch {
             let asked = Arc::clone(&asked);
@@ -305,7 +306,7 @@ mod tests {
             })
         };
         let columns = columns.into_iter().map(|(name, values)| (name.to_owned(), fetch(values))).collect();
-        (Given::Frame(Arc::new(Frame::new(name, rows, columns))), asked)
+        (Given::Frame(Arc::new(Frame::new(name, rows, columns)), Empty::Refuse), asked)
     }
 
     fn ratings() -> (Given, Arc<AtomicUsize>) {
@@ -325,7 +326,7 @@ mod tests {
             table,
             columns: Vec::new(),
             split: None,
-            kind: Kind::Zeros,
+            kind: Some(Kind::Zeros),
             weight: None,
             name: None,
             label: format!("couple {mode}"),

@@ -87,7 +87,7 @@ fn plain(heading: &str) -> String {
 }
 
 /// Whether the first column is the index that pandas writes before those of a table: it alone has no heading, or one that says so.
-fn is_index(columns: &[(usize, &str, Kind)]) -> bool {
+pub(crate) fn is_index(columns: &[(usize, &str, Kind)]) -> bool {
     let is_place = |name: &str| name.parse::<u64>().is_ok();
     let Some(((_, first, kind), others)) = columns.split_first() else { return false };
     let unnamed = *first == "1" && !others.is_empty() && !others.iter().any(|(_, name, _)| is_place(name));

@@ -4,7 +4,7 @@ use super::spec::ModeSpec;
 use super::{encode, numbers_from_1, values_of, want_value};
 use crate::Error;
 use crate::problem::{Coupled, Entries, Kind, Naming};
-use crate::table::{self, Data, Labels, Selector, Table, Want};
+use crate::table::{self, Binning, Data, Labels, Selector, Table, Want};
 
 /// Which columns of a table are a coupled matrix.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct MatrixSpec {
     pub row: Selector,
     /// The column of what is known about them; in a graph, of the entities that they are connected with.
     pub column: ModeSpec,
+    /// Whether that column holds numbers: they are then the values of the only column of the matrix, which is called as theirs.
+    pub number: bool,
     /// The column of values; without one, each cell that is there is 1.
     pub value: Option<Selector>,
     /// What separates several columns in one field, such as `|` in `Comedy|Drama`.
@@ -39,6 +41,9 @@ impl MatrixSpec {
         let kind = naming.and_then(|naming| naming.binning.as_ref()).map_or(table::Kind::Id, |b| b.kind());
         let row = Want { column: self.row.clone(), kind };
         let mut column = self.column.want();
+        if self.number {
+            column.kind = table::Kind::Number;
+        }
         if self.kind == Kind::Graph {
             column.kind = kind;
         }
@@ -46,7 +51,8 @@ impl MatrixSpec {
     }
 
     /// Makes a matrix, coupled to a mode, of the table of those columns. `naming` says what the mode's ids are called, and
-    /// takes up those that only the matrix has; without it they are numbers from 1, and `known` is their number.
+    /// takes up those that only the matrix has; without it they are numbers from 1, and `known` is their number. Where the
+    /// matrix was known before, `before` is what its columns were put together by.
     ///
     /// # Errors
     /// If the table has no rows, if rows are not what the mode's ids are, or if a value is out of range.
@@ -56,6 +62,7 @@ impl MatrixSpec {
         mode: usize,
         naming: Option<&mut Naming>,
         known: usize,
+        before: Option<&Binning>,
     ) -> Result<Matrix, Error> {
         let Table { name, columns } = table;
         let mut columns = columns.into_iter();
@@ -65,8 +72,24 @@ impl MatrixSpec {
             )));
         };
         let rows = row.data.len();
-        let mut values = values_of(columns.next().map(|column| column.data), rows, &name)?;
         let (mut row_data, mut column_data) = (row.data, column.data);
+        let mut values = Vec::new();
+        let mut standard = None;
+        if self.number {
+            let Data::Numbers(numbers) = &column_data else {
+                return Err(Error::Problem(format!("{name}: column {:?} has no numbers", column.name)));
+            };
+            let binning = before.cloned().unwrap_or_else(|| Binning::standard(numbers));
+            if let Binning::Standard { mean, std } = binning {
+                values = numbers.iter().map(|number| ((number - mean) / std) as f32).collect();
+            }
+            column_data =
+                Data::Texts { codes: vec![0; rows], labels: [column.name.as_str()].iter().collect() };
+            standard = Some(binning);
+        }
+        if values.is_empty() {
+            values = values_of(columns.next().map(|column| column.data), rows, &name)?;
+        }
         if let Some(separator) = &self.split {
             let (places, split) = split_lists(column_data, separator);
             row_data = select(&row_data, &places);
@@ -82,9 +105,11 @@ impl MatrixSpec {
         let (column_ids, column_naming) = if self.kind == Kind::Graph {
             (ids(column_data)?, None)
         } else {
-            let binning = self.column.bins.map(|bins| bins.settle(&column_data));
+            let settled =
+                || self.column.bins.map(|bins| before.cloned().unwrap_or_else(|| bins.settle(&column_data)));
+            let binning = if standard.is_some() { None } else { settled() };
             let (ids, labels) = encode::encode(column_data, binning.as_ref());
-            (ids, Some(Naming { column: column.name, binning, labels }))
+            (ids, Some(Naming { column: column.name, binning: binning.or(standard), labels }))
         };
 
         let size = naming.map_or_else(
@@ -165,6 +190,7 @@ mod tests {
         MatrixSpec {
             row: Selector::Place(0),
             column: "genres".parse().unwrap(),
+            number: false,
             value: None,
             split: split.map(str::to_owned),
             kind,
@@ -176,7 +202,7 @@ mod tests {
         let labels = ["3", "7", "8"].iter().collect();
         let mut naming = Naming { column: "movieId".into(), binning: None, labels };
         let spec = spec(Kind::Zeros, Some("|"));
-        let Matrix { coupled, added, absent } = spec.matrix(movies(), 1, Some(&mut naming), 3).unwrap();
+        let Matrix { coupled, added, absent } = spec.matrix(movies(), 1, Some(&mut naming), 3, None).unwrap();
         // Movie 8 has no genre, 3 is not in the file, 99 is not in the tensor.
         assert_eq!((added, absent), (1, 2));
         assert_eq!(naming.labels.get(3), "99");
@@ -191,9 +217,29 @@ mod tests {
     #[test]
     fn modes_without_names_are_coupled_by_number() {
         let spec = spec(Kind::Missing, None);
-        let matrix = spec.matrix(movies(), 0, None, 50).unwrap();
+        let matrix = spec.matrix(movies(), 0, None, 50, None).unwrap();
         assert_eq!(matrix.coupled.entries().indices(0), [6, 7, 98]);
         assert_eq!((matrix.added, matrix.absent), (1, 48));
+    }
+
+    #[test]
+    fn numbers_are_the_values_of_one_column_in_the_units_of_training() {
+        let ages = |ids: Vec<i64>, ages: Vec<f64>| Table {
+            name: "users.csv".into(),
+            columns: vec![
+                Column { name: "user".into(), data: Data::Integers(ids) },
+                Column { name: "age".into(), data: Data::Numbers(ages) },
+            ],
+        };
+        let spec = MatrixSpec { number: true, ..spec(Kind::Missing, None) };
+        let matrix = spec.matrix(ages(vec![1, 2], vec![20.0, 40.0]), 0, None, 2, None).unwrap().coupled;
+        assert_eq!(matrix.entries().values(), [-1.0, 1.0]);
+        let columns = matrix.columns();
+        assert_eq!((columns.rows(), columns.label(columns.id(0))), (1, "age".into()));
+        // A later table is not centred on itself.
+        let binning = columns.naming().unwrap().binning.clone();
+        let later = spec.matrix(ages(vec![3], vec![50.0]), 0, None, 2, binning.as_ref()).unwrap().coupled;
+        assert_eq!(later.entries().values(), [2.0]);
     }
 
     #[test]
@@ -202,7 +248,7 @@ mod tests {
         table.columns[1].data = Data::Integers(vec![8, 7, 5]);
         let mut naming =
             Naming { column: "movieId".into(), binning: None, labels: ["7", "8"].iter().collect() };
-        let matrix = spec(Kind::Graph, None).matrix(table, 0, Some(&mut naming), 2).unwrap();
+        let matrix = spec(Kind::Graph, None).matrix(table, 0, Some(&mut naming), 2, None).unwrap();
         assert_eq!((matrix.added, matrix.absent), (2, 0));
         assert_eq!(naming.labels.iter().collect::<Vec<_>>(), ["7", "8", "99", "5"]);
     }

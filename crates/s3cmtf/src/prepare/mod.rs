@@ -1,12 +1,15 @@
 //! From tables to what is factorized: which columns are modes, what their values are called, and which ids those become.
 
+mod attribute;
 mod encode;
 mod find;
 mod guess;
 mod matrix;
 mod spec;
 
+pub(crate) use attribute::{Attribute, bins, filled, known_separator};
 pub use find::{find_entity, find_mode};
+pub(crate) use guess::is_index;
 pub use matrix::{Matrix, MatrixSpec};
 pub use spec::ModeSpec;
 

@@ -26,6 +26,13 @@ pub enum Binning {
     Time(Bin),
     /// Numbers by the intervals between these bounds, ascending; each bound belongs to the interval above it.
     Bounds(Vec<f64>),
+    /// Numbers that stay what they are, less their mean and in units of their standard deviation.
+    Standard {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation; 1 where all numbers are the same.
+        std: f64,
+    },
 }
 
 /// The most intervals.
@@ -103,8 +110,20 @@ impl Binning {
     pub fn kind(&self) -> Kind {
         match self {
             Binning::Time(_) => Kind::Time,
-            Binning::Bounds(_) => Kind::Number,
+            Binning::Bounds(_) | Binning::Standard { .. } => Kind::Number,
         }
+    }
+
+    /// Standardizes numbers as these are.
+    pub(crate) fn standard(values: &[f64]) -> Binning {
+        let count = values.len().max(1) as f64;
+        // By parts, so that the largest numbers do not overflow.
+        let mean: f64 = values.iter().map(|value| value / count).sum();
+        let largest = values.iter().fold(0.0, |largest: f64, value| largest.max((value - mean).abs()));
+        let unit = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
+        let variance = values.iter().map(|value| ((value - mean) / unit).powi(2)).sum::<f64>() / count;
+        let std = unit * variance.sqrt();
+        Binning::Standard { mean, std: if std > 0.0 && std.is_finite() { std } else { 1.0 } }
     }
 
     /// What people call an interval of numbers.
@@ -143,5 +162,14 @@ mod tests {
         assert_eq!(Bins::Width(1).settle(&data), Binning::Bounds(vec![]));
         let labels = |place| Binning::interval(&[1.0, 2.5], place);
         assert_eq!([labels(0), labels(1), labels(2)], ["below 1", "1 to 2.5", "2.5 and above"]);
+    }
+
+    #[test]
+    fn numbers_are_standardized_however_large() {
+        assert_eq!(Binning::standard(&[1.0, 3.0]), Binning::Standard { mean: 2.0, std: 1.0 });
+        assert_eq!(Binning::standard(&[7.0; 3]), Binning::Standard { mean: 7.0, std: 1.0 });
+        assert_eq!(Binning::standard(&[]), Binning::Standard { mean: 0.0, std: 1.0 });
+        let Binning::Standard { mean, std } = Binning::standard(&[1e300, -1e300]) else { panic!() };
+        assert_eq!((mean, std), (0.0, 1e300));
     }
 }

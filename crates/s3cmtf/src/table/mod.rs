@@ -4,11 +4,14 @@
 
 mod append;
 mod bins;
+mod empty;
 mod labels;
 mod nearest;
 pub mod time;
 
 pub use bins::{Binning, Bins};
+pub use empty::SKIP_EMPTY;
+pub(crate) use empty::{is_empty_id, is_empty_value};
 pub use labels::Labels;
 pub use nearest::{did_you_mean, nearest};
 
@@ -83,6 +86,18 @@ pub enum Kind {
     Number,
     /// [`Data::Times`].
     Time,
+}
+
+/// What becomes of a row in which a wanted value is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Empty {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// The row is left out.
+    Skip,
+    /// The value is the empty text; only for ids.
+    Keep,
 }
 
 /// A column that is needed, and what its values are read as.

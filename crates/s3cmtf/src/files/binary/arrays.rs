@@ -20,8 +20,8 @@ pub(in crate::files) struct Growing {
     dictionary: Option<(ArrayRef, Vec<u32>)>,
 }
 
-/// No text has this code.
-const NOT_YET: u32 = u32::MAX;
+/// No text has this code: none is there, or none was found yet.
+const NO_TEXT: u32 = u32::MAX;
 
 impl Growing {
     /// Appends an array; rows of faults are counted from the first array on.
@@ -42,22 +42,25 @@ impl Growing {
         if !is_usable(array.data_type()) {
             return Err(unusable(array.data_type()));
         }
-        if let Some(row) = first_null(array) {
-            return Err(Fault::missing(row));
-        }
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         if let Some(texts) = Texts::of(array) {
             let (codes, labels) = self.texts();
             return (0..array.len()).try_for_each(|row| {
-                codes.push(labels.id(texts.get(row).ok_or_else(|| not_text(row))?));
+                codes.push(match is_null(row) {
+                    true => NO_TEXT,
+                    false => labels.id(texts.get(row).ok_or_else(|| not_text(row))?),
+                });
                 Ok(())
             });
         }
         match array.data_type() {
-            DataType::Dictionary(_, of) if is_text(of) => self.add_dictionary(array),
-            DataType::List(_) => self.add_lists(array.as_list::<i32>()),
-            DataType::LargeList(_) => self.add_lists(array.as_list::<i64>()),
+            DataType::Dictionary(_, of) if is_text(of) => self.add_dictionary(array, is_null),
+            DataType::List(_) => self.add_lists(array.as_list::<i32>(), is_null),
+            DataType::LargeList(_) => self.add_lists(array.as_list::<i64>(), is_null),
             _ => {
-                let next = plain(array)?;
+                let holes = (0..array.len()).filter(|&row| is_null(row)).collect();
+                let next = plain(array)?.with_holes(holes);
                 let fits = match &mut self.values {
                     None => {
                         self.values = Some(next);
@@ -82,15 +85,21 @@ impl Growing {
         }
     }
 
-    fn add_dictionary(&mut self, array: &ArrayRef) -> Result<(), Fault> {
+    fn add_dictionary(&mut self, array: &ArrayRef, is_null: impl Fn(usize) -> bool) -> Result<(), Fault> {
         let Some(dictionary) = array.as_any_dictionary_opt() else { return Err(unusable(array.data_type())) };
         let values = dictionary.values();
         let Some(texts) = Texts::of(values) else { return Err(unusable(array.data_type())) };
         let known = self.dictionary.take().filter(|(last, _)| last.to_data().ptr_eq(&values.to_data()));
-        let (_, mut moved) = known.unwrap_or_else(|| (values.clone(), vec![NOT_YET; values.len()]));
+        let (_, mut moved) = known.unwrap_or_else(|| (values.clone(), vec![NO_TEXT; values.len()]));
         let (codes, labels) = self.texts();
-        for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
-            if moved[key] == NOT_YET {
+        // Keys cannot be looked at where there is nothing that they could lead to.
+        let keys = if values.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+        for (row, key) in keys.into_iter().enumerate() {
+            if is_null(row) {
+                codes.push(NO_TEXT);
+                continue;
+            }
+            if moved[key] == NO_TEXT {
                 moved[key] = labels.id(texts.get(key).ok_or_else(|| not_text(row))?);
             }
             codes.push(moved[key]);
@@ -99,10 +108,18 @@ impl Growing {
         Ok(())
     }
 
-    fn add_lists<O: OffsetSizeTrait>(&mut self, lists: &GenericListArray<O>) -> Result<(), Fault> {
+    fn add_lists<O: OffsetSizeTrait>(
+        &mut self,
+        lists: &GenericListArray<O>,
+        is_null: impl Fn(usize) -> bool,
+    ) -> Result<(), Fault> {
         let (codes, labels) = self.texts();
         let mut joined = String::new();
         for row in 0..lists.len() {
+            if is_null(row) {
+                codes.push(NO_TEXT);
+                continue;
+            }
             let list = lists.value(row);
             let texts = Texts::of(&list).ok_or_else(|| unusable(lists.data_type()))?;
             joined.clear();
@@ -135,12 +152,6 @@ fn is_usable(of: &DataType) -> bool {
         Dictionary(_, of) => !matches!(**of, Dictionary(..)) && is_usable(of),
         other => is_text(other),
     }
-}
-
-/// The first row without a value, also one whose key leads to none.
-fn first_null(array: &ArrayRef) -> Option<usize> {
-    let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
-    (0..array.len()).find(|&row| nulls.is_null(row))
 }
 
 fn unusable(found: &DataType) -> Fault {
@@ -220,6 +231,8 @@ fn plain(array: &ArrayRef) -> Result<Raw, Fault> {
         DataType::Date32 => Raw::Times(each::<Date32Type, _>(array, |day| i64::from(day) * DAY)),
         DataType::Date64 => times::<Date64Type>(array, 1_000),
         DataType::Dictionary(..) => match array.as_any_dictionary_opt() {
+            // All keys lead to nothing.
+            Some(dictionary) if dictionary.values().is_empty() => Raw::Signed(vec![0; array.len()]),
             Some(dictionary) => chosen(&plain(dictionary.values())?, &dictionary.normalized_keys()),
             None => return Err(unusable(array.data_type())),
         },
@@ -238,6 +251,7 @@ fn chosen(values: &Raw, keys: &[usize]) -> Raw {
         Raw::Numbers(values) => Raw::Numbers(pick(values, keys)),
         Raw::Times(values) => Raw::Times(pick(values, keys)),
         Raw::Texts { codes, labels } => Raw::Texts { codes: pick(codes, keys), labels: labels.clone() },
+        Raw::Holes { values, .. } => chosen(values, keys),
     }
 }
 
@@ -314,11 +328,22 @@ mod tests {
     fn what_is_missing_or_of_no_use_is_named() {
         let whole: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
         let holes: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
-        assert_eq!(read(vec![whole, holes]).unwrap_err(), Fault::missing(3));
+        assert_eq!(read(vec![whole, holes]).unwrap().missing(), [3]);
         let keys = Int8Array::from(vec![0, 1]);
         let behind: ArrayRef =
             Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(vec![Some("a"), None]))));
-        assert_eq!(read(vec![behind]).unwrap_err(), Fault::missing(1));
+        assert_eq!(read(vec![behind]).unwrap().missing(), [1]);
+        let none: ArrayRef = Arc::new(DictionaryArray::new(
+            Int8Array::from(vec![None, None]),
+            Arc::new(StringArray::from(Vec::<&str>::new())),
+        ));
+        assert_eq!(read(vec![none]).unwrap().missing(), [0, 1]);
+        let numbers: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.5), None]));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![None, Some("x")]));
+        assert_eq!(
+            (read(vec![numbers]).unwrap().missing(), read(vec![texts]).unwrap().missing()),
+            (vec![1], vec![0])
+        );
         let odd: ArrayRef = Arc::new(DurationSecondArray::from(vec![1]));
         assert!(read(vec![odd]).unwrap_err().what.contains("Duration"));
         // So many that there is no memory for a bit each.

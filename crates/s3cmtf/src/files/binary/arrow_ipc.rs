@@ -18,7 +18,7 @@ use super::guard::guarded;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
-use crate::table::{Table, Want};
+use crate::table::{Empty, Table, Want};
 
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -30,9 +30,13 @@ const MOST_VALUES: i64 = 1 << 48;
 type Dictionaries = HashMap<i64, ArrayRef>;
 
 /// Reads the wanted columns.
-pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+pub(in crate::files) fn read(
+    path: &Path,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
     let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
-    guarded(path, || read_bytes(path, bytes, wants))
+    guarded(path, || read_bytes(path, bytes, wants, empty))
 }
 
 /// The headings of all columns, with the values of the first batch that has any.
@@ -74,7 +78,12 @@ struct Messages {
     batches: Vec<Found>,
 }
 
-fn read_bytes(path: &Path, bytes: Vec<u8>, wants: &[Want]) -> Result<Table, Error> {
+fn read_bytes(
+    path: &Path,
+    bytes: Vec<u8>,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
     let broken = |what: String| broken(path, &what);
     let messages = Messages::find(&Buffer::from_vec(bytes)).map_err(broken)?;
     let names: Vec<String> = messages.schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -92,7 +101,7 @@ fn read_bytes(path: &Path, bytes: Vec<u8>, wants: &[Want]) -> Result<Table, Erro
         Ok(values.finish())
     };
     let raw = (0..distinct.len()).into_par_iter().map(gather).collect::<Result<Vec<Raw>, Error>>()?;
-    column::table(path, &names, wants, &places, &distinct, raw)
+    column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
 fn decode(found: &Found, schema: &Arc<Schema>, places: &[usize]) -> Result<RecordBatch, String> {

@@ -7,8 +7,7 @@ use s3cmtf_kernels::zeros;
 
 use crate::Error;
 use crate::problem::first_place;
-use crate::table::Labels;
-use crate::table::{Column, Data, Kind, Table, Want, time};
+use crate::table::{Column, Data, Empty, Kind, Labels, SKIP_EMPTY, Table, Want, is_empty_id, time};
 
 /// A thread copies at least so many values: fewer are copied by the time that it has started.
 const COPIED: usize = 1 << 17;
@@ -31,6 +30,13 @@ pub enum Raw {
     },
     /// Seconds since 1970.
     Times(Vec<i64>),
+    /// Values of which some are not there.
+    Holes {
+        /// All of them; what stands for those that are not there means nothing.
+        values: Box<Raw>,
+        /// The rows of those that are not there, ascending.
+        rows: Vec<usize>,
+    },
 }
 
 /// A value that cannot be used.
@@ -40,12 +46,6 @@ pub(in crate::files) struct Fault {
     pub(in crate::files) row: usize,
     /// What is wrong with it.
     pub(in crate::files) what: String,
-}
-
-impl Fault {
-    pub(in crate::files) fn missing(row: usize) -> Self {
-        Fault { row, what: "the value is missing".into() }
-    }
 }
 
 impl Raw {
@@ -77,6 +77,74 @@ impl Raw {
             Raw::Unsigned(values) => values.len(),
             Raw::Numbers(values) => values.len(),
             Raw::Texts { codes, .. } => codes.len(),
+            Raw::Holes { values, .. } => values.len(),
+        }
+    }
+
+    /// The same without values in these rows, ascending, beside those that have none already.
+    pub(in crate::files) fn with_holes(self, rows: Vec<usize>) -> Self {
+        if rows.is_empty() { self } else { Raw::Holes { values: Box::new(self), rows } }
+    }
+
+    fn without_holes(self) -> (Raw, Vec<usize>) {
+        match self {
+            Raw::Holes { values, rows } => (*values, rows),
+            other => (other, Vec::new()),
+        }
+    }
+
+    /// The rows without a value, ascending: holes, texts that are empty or not there, the smallest time, and NaN.
+    pub(in crate::files) fn missing(&self) -> Vec<usize> {
+        fn places<T>(values: &[T], is: impl Fn(&T) -> bool) -> Vec<usize> {
+            values.iter().enumerate().filter(|(_, value)| is(value)).map(|(row, _)| row).collect()
+        }
+        match self {
+            Raw::Signed(_) | Raw::Unsigned(_) => Vec::new(),
+            Raw::Numbers(values) => places(values, |value| value.is_nan()),
+            Raw::Texts { codes, labels } => {
+                let is_empty: Vec<bool> = labels.iter().map(|label| is_empty_id(label.as_bytes())).collect();
+                places(codes, |&code| is_empty.get(code as usize).copied().unwrap_or(true))
+            }
+            Raw::Times(values) => places(values, |&value| value == i64::MIN),
+            Raw::Holes { values, rows } => {
+                let mut all = values.missing();
+                all.extend(rows);
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+        }
+    }
+
+    /// The same without some rows, ascending.
+    pub(in crate::files) fn without(self, rows: &[usize]) -> Self {
+        fn kept<T>(values: Vec<T>, rows: &[usize]) -> Vec<T> {
+            let mut left = rows.iter().copied().peekable();
+            let is_kept = |(row, _): &(usize, T)| left.next_if_eq(row).is_none();
+            values.into_iter().enumerate().filter(is_kept).map(|(_, value)| value).collect()
+        }
+        if rows.is_empty() {
+            return self;
+        }
+        match self {
+            Raw::Signed(values) => Raw::Signed(kept(values, rows)),
+            Raw::Unsigned(values) => Raw::Unsigned(kept(values, rows)),
+            Raw::Numbers(values) => Raw::Numbers(kept(values, rows)),
+            Raw::Times(values) => Raw::Times(kept(values, rows)),
+            Raw::Texts { codes, labels } => {
+                // A label that only those rows have is none.
+                let (codes, mut found) = (kept(codes, rows), Labels::new());
+                let known = |&code: &u32| ((code as usize) < labels.len()).then(|| labels.get(code));
+                let codes =
+                    codes.iter().map(|code| known(code).map_or(u32::MAX, |name| found.id(name))).collect();
+                Raw::Texts { codes, labels: found }
+            }
+            Raw::Holes { values, rows: holes } => {
+                let before = |row: usize| rows.partition_point(|&other| other < row);
+                let left = holes.iter().filter(|hole| rows.binary_search(hole).is_err());
+                let moved = left.map(|&hole| hole - before(hole)).collect();
+                values.without(rows).with_holes(moved)
+            }
         }
     }
 
@@ -90,19 +158,31 @@ impl Raw {
                 codes.iter().take(most).map(|&code| labels.get(code).to_owned()).collect()
             }
             Raw::Times(values) => values.iter().take(most).map(|&time| time::iso::format(time)).collect(),
+            Raw::Holes { values, .. } => values.shown(most),
         }
     }
 
     /// Appends the rows that come next; says whether they were of the same kind.
     #[cfg(feature = "arrow")]
     pub(super) fn append(&mut self, next: Raw) -> bool {
+        let before = self.len();
+        let (next, later) = next.without_holes();
+        let (mut all, mut holes) = std::mem::replace(self, Raw::Signed(Vec::new())).without_holes();
+        holes.extend(later.iter().map(|hole| before + hole));
+        let fits = all.append_values(next);
+        *self = all.with_holes(holes);
+        fits
+    }
+
+    #[cfg(feature = "arrow")]
+    fn append_values(&mut self, next: Raw) -> bool {
         match (self, next) {
             (Raw::Signed(all), Raw::Signed(next)) | (Raw::Times(all), Raw::Times(next)) => all.extend(next),
             (Raw::Unsigned(all), Raw::Unsigned(next)) => all.extend(next),
             (Raw::Numbers(all), Raw::Numbers(next)) => all.extend(next),
             (Raw::Texts { codes, labels }, Raw::Texts { codes: next, labels: names }) => {
                 let moved: Vec<u32> = names.iter().map(|name| labels.id(name)).collect();
-                codes.extend(next.iter().map(|&code| moved[code as usize]));
+                codes.extend(next.iter().map(|&code| moved.get(code as usize).copied().unwrap_or(u32::MAX)));
             }
             _ => return false,
         }
@@ -136,15 +216,15 @@ pub(super) fn distinct(places: &[usize]) -> Vec<usize> {
     distinct
 }
 
-/// The table of the wanted columns from the `raw` ones, of which `distinct` says the places.
+/// The table of the wanted columns from the `raw` ones, of which `distinct` says the places, and the rows that were left out.
 pub(super) fn table(
     path: &Path,
     names: &[String],
-    wants: &[Want],
+    (wants, empty): (&[Want], Empty),
     places: &[usize],
     distinct: &[usize],
     raw: Vec<Raw>,
-) -> Result<Table, Error> {
+) -> Result<(Table, Vec<usize>), Error> {
     if let Some(other) = raw.iter().position(|column| column.len() != raw[0].len()) {
         return Err(Error::file(
             path,
@@ -157,7 +237,8 @@ pub(super) fn table(
             ),
         ));
     }
-    let mut raw: Vec<Option<Raw>> = raw.into_iter().map(Some).collect();
+    let skipped = if empty == Empty::Skip { missing_in_any(&raw) } else { Vec::new() };
+    let mut raw: Vec<Option<Raw>> = raw.into_iter().map(|values| Some(values.without(&skipped))).collect();
     let mut columns = Vec::with_capacity(wants.len());
     for (number, (want, place)) in wants.iter().zip(places).enumerate() {
         let slot = distinct.binary_search(place).ok().and_then(|slot| raw.get_mut(slot));
@@ -165,10 +246,18 @@ pub(super) fn table(
         let values = slot.and_then(|slot| if again { slot.clone() } else { slot.take() });
         let name = &names[*place];
         let values = values.ok_or_else(|| Error::file(path, format!("column {name:?} was not read")))?;
-        let data = settle(values, want.kind).map_err(|fault| at(path, name, fault))?;
+        let data = settle_with(values, want.kind, empty).map_err(|fault| at(path, name, fault))?;
         columns.push(Column { name: name.clone(), data });
     }
-    Ok(Table { name: path.display().to_string(), columns })
+    Ok((Table { name: path.display().to_string(), columns }, skipped))
+}
+
+/// The rows in which any of the columns has no value.
+pub(in crate::files) fn missing_in_any(columns: &[Raw]) -> Vec<usize> {
+    let mut rows: Vec<usize> = columns.iter().flat_map(Raw::missing).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
 }
 
 /// The error of a value that cannot be used.
@@ -176,7 +265,42 @@ pub(super) fn at(path: &Path, column: &str, fault: Fault) -> Error {
     Error::file(path, format!("column {column:?}, row {}: {}", fault.row + 1, fault.what))
 }
 
-/// Turns values into what they are read as.
+/// Turns values into what they are read as; those that are not there are texts without a letter, or refused.
+pub(in crate::files) fn settle_with(raw: Raw, kind: Kind, empty: Empty) -> Result<Data, Fault> {
+    let missing = raw.missing();
+    match missing.first() {
+        None => settle(raw, kind),
+        Some(_) if empty == Empty::Keep && kind == Kind::Id => Ok(with_empty_texts(raw, &missing)),
+        Some(&row) => {
+            let (count, of) = (missing.len(), raw.len());
+            let what = format!("the value is missing, as in {count} of {of} rows ({SKIP_EMPTY})");
+            Err(Fault { row, what })
+        }
+    }
+}
+
+/// Ids, of which those in some rows are the empty text.
+fn with_empty_texts(raw: Raw, missing: &[usize]) -> Data {
+    let rows = raw.len();
+    let there = ids(raw.without(missing).without_holes().0).unwrap_or(Data::Integers(Vec::new()));
+    let mut labels = Labels::new();
+    let mut names = match &there {
+        Data::Texts { codes, labels } => Box::new(codes.iter().map(|&code| labels.get(code).to_owned()))
+            as Box<dyn Iterator<Item = String>>,
+        Data::Integers(values) | Data::Times(values) => Box::new(values.iter().map(i64::to_string)),
+        Data::Numbers(values) => Box::new(values.iter().map(f64::to_string)),
+    };
+    let mut holes = missing.iter().copied().peekable();
+    let name = |row: usize| match holes.next_if_eq(&row) {
+        Some(_) => labels.id(""),
+        None => labels.id(&names.next().unwrap_or_default()),
+    };
+    let codes = (0..rows).map(name).collect();
+    drop(names);
+    Data::Texts { codes, labels }
+}
+
+/// Turns values that are all there into what they are read as.
 pub(in crate::files) fn settle(raw: Raw, kind: Kind) -> Result<Data, Fault> {
     match kind {
         Kind::Id => ids(raw),
@@ -207,6 +331,7 @@ fn ids(raw: Raw) -> Result<Data, Fault> {
             })
         }
         Raw::Times(values) => Ok(texts(values.iter().map(|&seconds| time::iso::format(seconds)))),
+        Raw::Holes { values, .. } => ids(*values),
     }
 }
 
@@ -245,6 +370,7 @@ fn numbers(raw: Raw) -> Result<Vec<f64>, Fault> {
             let number = |text: &str| text.trim().parse().ok().filter(|number: &f64| number.is_finite());
             by_label(&codes, &labels, number, "a finite number")
         }
+        Raw::Holes { values, .. } => numbers(*values),
     }
 }
 
@@ -274,6 +400,7 @@ fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
             |text| time::parse(text.as_bytes()),
             "a time such as 2024-05-31 13:45:00",
         ),
+        Raw::Holes { values, .. } => times(*values),
     }
 }
 
@@ -332,6 +459,20 @@ mod tests {
         assert_eq!(settle(text(&["1.5", "-2"]), Kind::Number), Ok(Data::Numbers(vec![1.5, -2.0])));
         assert_eq!(settle(text(&["1970-01-01 00:01:00"]), Kind::Time), Ok(Data::Times(vec![60])));
         assert_eq!(settle(text(&["soon"]), Kind::Time).unwrap_err().row, 0);
+    }
+
+    #[test]
+    fn values_that_are_not_there_are_refused_or_empty_and_rows_can_be_left_out() {
+        let holes = Raw::Signed(vec![7, 0, 9, 0]).with_holes(vec![1, 3]);
+        let fault = settle_with(holes.clone(), Kind::Number, Empty::Refuse).unwrap_err();
+        assert_eq!((fault.row, &fault.what[..32]), (1, "the value is missing, as in 2 of"));
+        assert_eq!(shown(settle_with(holes.clone(), Kind::Id, Empty::Keep).unwrap()), ["7", "", "9", ""]);
+        assert_eq!(holes.clone().without(&[1, 3]), Raw::Signed(vec![7, 9]));
+        assert_eq!(holes.without(&[0]).missing(), [0, 2]);
+        let names = text(&["ann", "NULL", "bob"]);
+        assert_eq!(missing_in_any(&[names.clone(), Raw::Numbers(vec![1.0, 2.0, f64::NAN])]), [1, 2]);
+        let Raw::Texts { codes, labels } = names.without(&[1, 2]) else { panic!() };
+        assert_eq!((codes, labels.iter().collect::<Vec<_>>()), (vec![0], vec!["ann"]));
     }
 
     #[test]

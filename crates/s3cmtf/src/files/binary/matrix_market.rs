@@ -9,7 +9,7 @@ use super::column::{self, Raw};
 use crate::Error;
 use crate::files::choose::choose;
 use crate::files::source::Text;
-use crate::table::{Table, Want};
+use crate::table::{Empty, Table, Want};
 
 const BANNER: &str = "%%MatrixMarket";
 /// Text is parsed in pieces of about this size.
@@ -52,7 +52,11 @@ pub(in crate::files) fn head() -> Vec<Head> {
 }
 
 /// Reads the wanted ones of the columns `row`, `column` and `value`.
-pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+pub(in crate::files) fn read(
+    path: &Path,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
     let bad = |line, what| Error::Line { path: path.to_path_buf(), line, what };
     let mut text = Text::open(path)?;
     let mut entries = Entries::default();
@@ -100,7 +104,7 @@ pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error
     let Entries { rows, columns, values, .. } = entries;
     let mut raw = [Some(Raw::Signed(rows)), Some(Raw::Signed(columns)), Some(Raw::Numbers(values))];
     let raw = distinct.iter().filter_map(|&place| raw[place].take()).collect();
-    column::table(path, &names, wants, &places, &distinct, raw)
+    column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
 fn read_heading(line: &str) -> Result<Heading, String> {
@@ -230,7 +234,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.mtx");
         std::fs::write(&path, text).unwrap();
-        let table = read(&path, &wants()).map_err(|error| {
+        let (table, _) = read(&path, &wants(), Empty::Refuse).map_err(|error| {
             error.to_string().rsplit_once("m.mtx").map_or(String::new(), |(_, what)| what.to_owned())
         })?;
         Ok(table.columns.into_iter().map(|column| column.data).collect())
@@ -286,7 +290,7 @@ mod tests {
         let text = b"%%MatrixMarket matrix coordinate pattern symmetric\n9 9 1\n9 2\n";
         std::io::Write::write_all(&mut packed, text).unwrap();
         std::fs::write(&path, packed.finish().unwrap()).unwrap();
-        let table = read(&path, &wants()).unwrap();
+        let (table, _) = read(&path, &wants(), Empty::Refuse).unwrap();
         let found: Vec<Data> = table.columns.into_iter().map(|column| column.data).collect();
         assert_eq!(found, data(&[9, 2], &[2, 9], &[1.0, 1.0]));
     }

@@ -32,26 +32,37 @@ use std::path::Path;
 #[cfg(feature = "arrow")]
 pub(super) use arrays::Growing;
 pub use column::Raw;
-pub(super) use column::{Fault, settle};
+pub(super) use column::{Fault, missing_in_any, settle, settle_with};
 #[cfg(feature = "arrow")]
 pub(super) use guard::guarded;
 
 use super::format::Format;
 use crate::Error;
-use crate::table::{Table, Want};
+use crate::table::{Empty, Table, Want};
 
 /// The wanted columns of a file, in the order in which they are wanted.
 ///
 /// # Errors
 /// If the file cannot be read, has no such columns, or has values that cannot be read as what is wanted.
-pub(super) fn read(path: &Path, format: Format, wants: &[Want]) -> Result<Table, Error> {
+pub(super) fn read_rows(
+    path: &Path,
+    format: Format,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
     match format {
-        Format::MatrixMarket => matrix_market::read(path, wants),
-        Format::Parquet => parquet::read(path, wants),
-        Format::Arrow => arrow_ipc::read(path, wants),
-        Format::Numpy => numpy::read(path, wants),
+        Format::MatrixMarket => matrix_market::read(path, wants, empty),
+        Format::Parquet => parquet::read(path, wants, empty),
+        Format::Arrow => arrow_ipc::read(path, wants, empty),
+        Format::Numpy => numpy::read(path, wants, empty),
         Format::Tns | Format::Csv => Err(Error::file(path, "is text, which has a reader of its own")),
     }
+}
+
+/// The table alone, in which no value may be missing.
+#[cfg(test)]
+pub(super) fn read(path: &Path, format: Format, wants: &[Want]) -> Result<Table, Error> {
+    read_rows(path, format, wants, Empty::Refuse).map(|(table, _)| table)
 }
 
 /// A column by its heading, with its first values; without any where these cannot be read.
@@ -75,7 +86,7 @@ pub(super) fn head(path: &Path, format: Format) -> Result<Vec<Head>, Error> {
 }
 
 #[cfg(not(feature = "arrow"))]
-pub(super) fn without_arrow(path: &Path, _: &[Want]) -> Result<Table, Error> {
+pub(super) fn without_arrow(path: &Path, _: &[Want], _: Empty) -> Result<(Table, Vec<usize>), Error> {
     Err(Error::file(path, WITHOUT_ARROW))
 }
 

@@ -207,9 +207,9 @@ impl Values {
                 let seconds = |(row, value): (usize, &[u8])| {
                     let units = signed(value, big);
                     let fault = || Fault { row, what: format!("{units} is too large for a time") };
-                    // NaT, the missing time of NumPy, is the smallest number.
+                    // NaT, the missing time of NumPy, is the smallest number, and ours as well.
                     if units == i64::MIN {
-                        return Err(Fault::missing(row));
+                        return Ok(units);
                     }
                     units.checked_mul(numerator).map(|value| value.div_euclid(denominator)).ok_or_else(fault)
                 };

@@ -13,14 +13,18 @@ use super::npy::{Field, Header};
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
-use crate::table::{Table, Want};
+use crate::table::{Empty, Table, Want};
 
 /// The most columns of a file that has fewer bytes than these.
 const MOST_COLUMNS: usize = 1 << 16;
 
 /// Reads the wanted columns of an `.npy` or `.npz` file.
-pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
-    if is_archive(path)? { read_archive(path, wants) } else { read_array(path, wants) }
+pub(in crate::files) fn read(
+    path: &Path,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
+    if is_archive(path)? { read_archive(path, wants, empty) } else { read_array(path, wants, empty) }
 }
 
 /// The headings of all columns, with their first values.
@@ -64,9 +68,9 @@ fn open(path: &Path) -> Result<BufReader<File>, Error> {
     Ok(BufReader::with_capacity(1 << 17, file))
 }
 
-fn read_array(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+fn read_array(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
     let array = Array::read(&mut open(path)?, usize::MAX).map_err(|what| Error::file(path, what))?;
-    array.table(path, wants)
+    array.table(path, wants, empty)
 }
 
 /// An array with its bytes.
@@ -107,7 +111,7 @@ impl Array {
         Ok(Array { header, bytes })
     }
 
-    fn table(&self, path: &Path, wants: &[Want]) -> Result<Table, Error> {
+    fn table(&self, path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
         let (names, slices) = self.columns().map_err(|what| Error::file(path, what))?;
         let places = choose(path, &names, wants)?;
         let distinct = column::distinct(&places);
@@ -115,7 +119,7 @@ impl Array {
             self.values(&slices[place]).map_err(|fault| column::at(path, &names[place], fault))
         });
         let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
-        column::table(path, &names, wants, &places, &distinct, raw)
+        column::table(path, &names, (wants, empty), &places, &distinct, raw)
     }
 
     fn head(&self) -> Result<Vec<Head>, String> {
@@ -171,22 +175,22 @@ impl Array {
     }
 }
 
-fn read_archive(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+fn read_archive(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
     let names = array_names(path)?;
     if let Some(values) = coordinate_values(&names) {
-        return read_coordinates(path, values, wants);
+        return read_coordinates(path, values, wants, empty);
     }
     if let [only] = &names[..] {
         let array = read_entry(path, only, usize::MAX)?;
         if array.is_table() {
-            return array.table(path, wants);
+            return array.table(path, wants, empty);
         }
     }
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
     let raw = distinct.par_iter().map(|&place| read_column(path, &names[place], usize::MAX));
     let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
-    column::table(path, &names, wants, &places, &distinct, raw)
+    column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
 /// The array of values beside one that is called `coords`, if there are both.
@@ -225,7 +229,12 @@ fn coordinates(path: &Path, values: &str) -> Result<(Array, Raw), Error> {
     Ok((coords, numbers))
 }
 
-fn read_coordinates(path: &Path, values: &str, wants: &[Want]) -> Result<Table, Error> {
+fn read_coordinates(
+    path: &Path,
+    values: &str,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
     let (coords, numbers) = coordinates(path, values)?;
     let fail = |what| Error::file(path, format!("array \"coords\" {what}"));
     let (mut names, slices) = coords.columns().map_err(fail)?;
@@ -237,7 +246,7 @@ fn read_coordinates(path: &Path, values: &str, wants: &[Want]) -> Result<Table, 
         None => Ok(numbers.clone()),
     };
     let raw = distinct.par_iter().map(read).collect::<Result<Vec<Raw>, Error>>()?;
-    column::table(path, &names, wants, &places, &distinct, raw)
+    column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
 fn broken(path: &Path, error: ZipError) -> Error {

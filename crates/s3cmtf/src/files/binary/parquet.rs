@@ -19,14 +19,18 @@ use super::pages;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
-use crate::table::{Table, Want};
+use crate::table::{Empty, Table, Want};
 
 /// Rows that are decoded at a time: their values fit into a cache.
 const BATCH: usize = 1 << 15;
 
 /// Reads the wanted columns.
-pub(in crate::files) fn read(path: &Path, wants: &[Want]) -> Result<Table, Error> {
-    guarded(path, || read_columns(path, wants))
+pub(in crate::files) fn read(
+    path: &Path,
+    wants: &[Want],
+    empty: Empty,
+) -> Result<(Table, Vec<usize>), Error> {
+    guarded(path, || read_columns(path, wants, empty))
 }
 
 /// The headings of all columns, with their first values.
@@ -65,7 +69,7 @@ fn load(path: &Path, file: &File) -> Result<ArrowReaderMetadata, Error> {
     Ok(metadata)
 }
 
-fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
+fn read_columns(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
     let metadata = load(path, &open(path)?)?;
     let names: Vec<String> = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
     let places = choose(path, &names, wants)?;
@@ -105,7 +109,7 @@ fn read_columns(path: &Path, wants: &[Want]) -> Result<Table, Error> {
         }
         raw.push(whole.unwrap_or(Raw::Signed(Vec::new())));
     }
-    column::table(path, &names, wants, &places, &distinct, raw)
+    column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
 /// Whether all columns lie within the file, which their reader takes for granted.

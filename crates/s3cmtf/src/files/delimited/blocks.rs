@@ -11,7 +11,7 @@ use super::piece::{Piece, Plan, parse, unclosed};
 use crate::Error;
 use crate::files::lines::BadLine;
 use crate::files::source::Text;
-use crate::table::{Data, Kind};
+use crate::table::{Data, Empty, Kind};
 
 /// Small enough to keep all threads busy to the end of a block, and to stay in their caches.
 const PIECE: usize = 1 << 20;
@@ -19,32 +19,39 @@ const PIECE: usize = 1 << 20;
 /// A record that is longer is taken for one whose quotes are not closed: all of it is kept in memory.
 const LONGEST_RECORD: usize = 1 << 28;
 
-/// Puts the columns at these places of a file behind `columns`, and says how many rows they are.
+/// How many rows were read, and which records were left out, counted from 0.
+pub(in crate::files) struct Read {
+    pub(in crate::files) rows: usize,
+    pub(in crate::files) skipped: Vec<usize>,
+}
+
+/// Puts the columns at these places of a file behind `columns`.
 pub(in crate::files) fn read(
     text: Text,
     path: &Path,
     opening: &Opening,
-    takes: &[(usize, Kind)],
+    (takes, empty): (&[(usize, Kind)], Empty),
     columns: &mut [Data],
-) -> Result<usize, Error> {
-    read_pieces(text, path, opening, takes, columns, PIECE)
+) -> Result<Read, Error> {
+    read_pieces(text, path, opening, (takes, empty), columns, PIECE)
 }
 
 fn read_pieces(
     mut text: Text,
     path: &Path,
     opening: &Opening,
-    takes: &[(usize, Kind)],
+    (takes, empty): (&[(usize, Kind)], Empty),
     columns: &mut [Data],
     size: usize,
-) -> Result<usize, Error> {
-    let plan = Plan::new(opening, takes);
-    let mut reader = Reader { path, plan, size, rows: 0, lines: 0, kept: 0, header: opening.has_header };
+) -> Result<Read, Error> {
+    let plan = Plan::new(opening, takes, empty);
+    let read = Read { rows: 0, skipped: Vec::new() };
+    let mut reader = Reader { path, plan, size, read, lines: 0, kept: 0, header: opening.has_header };
     while let Some(result) = text.work_on_block(|block| reader.block(block, columns))? {
         result?;
         text.keep(reader.kept);
     }
-    Ok(reader.rows)
+    Ok(reader.read)
 }
 
 /// How far the reading of a file has come.
@@ -53,7 +60,7 @@ struct Reader<'a> {
     plan: Plan<'a>,
     /// Of a piece.
     size: usize,
-    rows: usize,
+    read: Read,
     /// The line ends before the next block.
     lines: u64,
     /// How many bytes at the end of the last block belong to a record that goes on in the next.
@@ -84,7 +91,9 @@ impl Reader<'_> {
             if let Some(fault) = piece.bad {
                 return Err(self.bad(fault));
             }
-            self.rows += piece.rows;
+            let before = self.read.rows + self.read.skipped.len();
+            self.read.skipped.extend(piece.skipped.iter().map(|record| before + record));
+            self.read.rows += piece.rows;
             self.lines += piece.lines;
             self.kept = piece.open.map_or(0, |open| block.len() - start - open);
             parts.iter_mut().zip(piece.columns).for_each(|(parts, part)| parts.push(part));

@@ -21,6 +21,7 @@ pub(super) enum Next {
 }
 
 /// A place in a text.
+#[derive(Clone)]
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
     /// Where it is.

@@ -7,7 +7,7 @@ use super::encoding::decode;
 use super::{Opening, Separator};
 use crate::files::lines::{BadLine, show};
 use crate::files::number::{leading_decimal, leading_integer, parse_integer};
-use crate::table::{Data, Kind, time};
+use crate::table::{Data, Empty, Kind, SKIP_EMPTY, is_empty_id, is_empty_value, time};
 
 /// What is taken from each record.
 pub(super) struct Plan<'a> {
@@ -15,6 +15,7 @@ pub(super) struct Plan<'a> {
     /// For each column of the file, what is done with it.
     steps: Vec<Step>,
     kinds: Vec<Kind>,
+    empty: Empty,
 }
 
 /// What is done with a column of a file.
@@ -28,7 +29,7 @@ enum Step {
 
 impl<'a> Plan<'a> {
     /// Takes the columns at these places of the file.
-    pub(super) fn new(opening: &'a Opening, takes: &[(usize, Kind)]) -> Self {
+    pub(super) fn new(opening: &'a Opening, takes: &[(usize, Kind)], empty: Empty) -> Self {
         let mut takers = vec![Vec::new(); opening.headings.len()];
         for (result, (place, _)) in takes.iter().enumerate() {
             takers[*place].push(result);
@@ -39,7 +40,28 @@ impl<'a> Plan<'a> {
             _ => Step::TakeAll(takers),
         };
         let steps = takers.into_iter().map(step).collect();
-        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect() }
+        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect(), empty }
+    }
+
+    /// Whether a record that starts here has an empty field where a value is wanted.
+    fn is_incomplete(&self, cursor: &Cursor) -> bool {
+        let mut cursor = cursor.clone();
+        for step in &self.steps {
+            let takers = match step {
+                Step::Skip => &[][..],
+                Step::Take(taker) => std::slice::from_ref(taker),
+                Step::TakeAll(takers) => takers,
+            };
+            // What is wrong with a record is said by whoever reads it.
+            let Ok(field) = cursor.field() else { return false };
+            if takers.iter().any(|&taker| is_empty(field, self.kinds[taker])) {
+                return true;
+            }
+            if cursor.pass() == Next::Record {
+                return false;
+            }
+        }
+        false
     }
 
     /// Columns without rows, with room for those of a text.
@@ -48,6 +70,11 @@ impl<'a> Plan<'a> {
         let rows = bytes / self.opening.record_bytes;
         self.kinds.iter().map(|kind| empty(*kind, rows + rows / 16)).collect()
     }
+}
+
+/// Whether a field stands for no value of a kind.
+fn is_empty(field: &[u8], kind: Kind) -> bool {
+    if kind == Kind::Id { is_empty_id(field) } else { is_empty_value(field) }
 }
 
 /// A column without rows.
@@ -63,6 +90,8 @@ fn empty(kind: Kind, capacity: usize) -> Data {
 pub(super) struct Piece {
     pub(super) columns: Vec<Data>,
     pub(super) rows: usize,
+    /// The records that were left out, counted from 0.
+    pub(super) skipped: Vec<usize>,
     /// How many line ends it has, up to where it could be read.
     pub(super) lines: u64,
     /// Where a record starts whose quotes are not closed in the piece.
@@ -80,10 +109,16 @@ enum Fault {
 /// Reads the records of a text that starts with one.
 pub(super) fn parse(text: &[u8], plan: &Plan) -> Piece {
     let mut cursor = Cursor::new(text, plan.opening.separator);
-    let mut piece = Piece { columns: plan.columns(text.len()), rows: 0, lines: 0, open: None, bad: None };
+    let columns = plan.columns(text.len());
+    let mut piece = Piece { columns, rows: 0, skipped: Vec::new(), lines: 0, open: None, bad: None };
     let mut end = text.len();
     while cursor.next_record() {
         let start = cursor.at;
+        // Asked before anything is taken: a name that only such records have is none.
+        if plan.empty == Empty::Skip && plan.is_incomplete(&cursor) && pass_record(&mut cursor, plan) {
+            piece.skipped.push(piece.rows + piece.skipped.len());
+            continue;
+        }
         match record(&mut cursor, plan, &mut piece.columns) {
             Ok(()) => piece.rows += 1,
             Err(Fault::Stop(Stop::Open, _)) => {
@@ -102,6 +137,19 @@ pub(super) fn parse(text: &[u8], plan: &Plan) -> Piece {
     }
     piece.lines = memchr_iter(b'\n', &text[..end]).count() as u64;
     piece
+}
+
+/// Goes over a record; goes back to its start, and says no, where it has another number of fields or wrong quotes.
+fn pass_record(cursor: &mut Cursor, plan: &Plan) -> bool {
+    let start = cursor.at;
+    for place in 0..plan.steps.len() {
+        let is_last = place + 1 == plan.steps.len();
+        if cursor.skip().is_err() || (cursor.pass() == Next::Record) != is_last {
+            cursor.at = start;
+            return false;
+        }
+    }
+    true
 }
 
 /// The column whose quotes are not closed, in a text that starts with that record.
@@ -177,9 +225,20 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
         Data::Numbers(_) => "a number",
         Data::Times(_) => "a point in time",
     };
-    if field.is_empty() {
-        return Err(Fault::Value(format!("column \"{heading}\" is empty, but {needed} is needed")));
+    let kind = match column {
+        Data::Integers(_) | Data::Texts { .. } => Kind::Id,
+        Data::Numbers(_) => Kind::Number,
+        Data::Times(_) => Kind::Time,
+    };
+    let is_empty = is_empty(field, kind);
+    if is_empty && plan.empty != Empty::Keep {
+        let what =
+            if field.is_empty() { "empty".into() } else { format!("{}, which is no value", show(field)) };
+        return Err(Fault::Value(format!(
+            "column \"{heading}\" is {what}, but {needed} is needed ({SKIP_EMPTY})"
+        )));
     }
+    let field = if is_empty && kind == Kind::Id { &[][..] } else { field };
     match column {
         Data::Numbers(values) => match plan.opening.separator.number(field) {
             Some(value) => values.push(value),

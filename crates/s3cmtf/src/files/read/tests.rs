@@ -118,14 +118,47 @@ fn headings_are_told_from_data() {
 }
 
 #[test]
+fn rows_with_an_empty_cell_are_left_out_where_that_was_said() {
+    let folder = Folder::new();
+    let text = "user,note,stars\nann,,4\n\"NULL\",x,3\neve,x,\nbob,\"a\nb\",NA\nbob,x,2\n";
+    let wants = [name("user", Kind::Id), name("stars", Kind::Number)];
+    let source = Source { empty: Empty::Skip, ..folder.file("a", text) };
+    let (table, skipped) = read_rows(&source, &wants).unwrap();
+    assert_eq!(table.columns[1].data, Data::Numbers(vec![4.0, 2.0]));
+    // Who is named only in such a row is nobody.
+    let Data::Texts { labels, .. } = &table.columns[0].data else { panic!() };
+    assert_eq!(labels.iter().collect::<Vec<_>>(), ["ann", "bob"]);
+    assert_eq!(skipped, [1, 2, 3]);
+    // A broken record is still one.
+    let broken = Source { empty: Empty::Skip, ..folder.file("b", "user,stars\n,\n,4,5\n") };
+    let error = folder.message(&read_rows(&broken, &wants).unwrap_err());
+    assert!(error.contains("b:3"), "{error}");
+    let none = Source { empty: Empty::Skip, ..folder.file("c", "user,stars\n,4\n7,\n") };
+    let error = folder.message(&read_rows(&none, &wants).unwrap_err());
+    assert_eq!(error, "c: has an empty cell in each of its 2 rows, in the columns that are needed");
+    // As attributes are read: what is empty is the empty text.
+    let kept = Source { empty: Empty::Keep, ..folder.file("d", "user,stars\n7,4\n8,NULL\n") };
+    let (table, _) = read_rows(&kept, &[name("user", Kind::Id), name("stars", Kind::Id)]).unwrap();
+    let Data::Texts { codes, labels } = &table.columns[1].data else { panic!() };
+    assert_eq!(codes.iter().map(|&code| labels.get(code)).collect::<Vec<_>>(), ["4", ""]);
+}
+
+#[test]
 fn messages_name_the_line_the_column_the_value_and_what_would_be_right() {
     let folder = Folder::new();
     let wants = [name("user", Kind::Id), name("stars", Kind::Number), name("when", Kind::Time)];
     for (line, what) in [
-        (",4,1", "column \"user\" is empty, but an id is needed"),
-        ("7,,1", "column \"stars\" is empty, but a number is needed"),
+        (",4,1", "column \"user\" is empty, but an id is needed (skip-empty leaves such rows out)"),
+        ("7,,1", "column \"stars\" is empty, but a number is needed (skip-empty leaves such rows out)"),
+        (
+            "\\N,4,1",
+            "column \"user\" is \"\\N\", which is no value, but an id is needed (skip-empty leaves such rows out)",
+        ),
         ("7,four,1", "\"four\" in column \"stars\" is not a finite number"),
-        ("7,nan,1", "\"nan\" in column \"stars\" is not a finite number"),
+        (
+            "7,nan,1",
+            "column \"stars\" is \"nan\", which is no value, but a number is needed (skip-empty leaves such rows out)",
+        ),
         ("7,\"3,5\",1", "\"3,5\" in column \"stars\" is not a number (decimals follow a point)"),
         (
             "7,4,March",

@@ -17,7 +17,8 @@ fn read_with(text: &[u8], block: usize, piece: usize) -> Result<(Vec<Data>, usiz
     let text = Text::with_blocks(&path, block).unwrap();
     let takes: Vec<_> = (0..opening.headings.len()).map(|place| (place, Kind::Id)).collect();
     let mut columns: Vec<Data> = takes.iter().map(|_| Data::Integers(Vec::new())).collect();
-    let rows = read_pieces(text, &path, &opening, &takes, &mut columns, piece).map_err(shown)?;
+    let Read { rows, .. } =
+        read_pieces(text, &path, &opening, (&takes, Empty::Refuse), &mut columns, piece).map_err(shown)?;
     Ok((columns, rows))
 }
 
