@@ -108,12 +108,26 @@ impl Frame {
             let what = format!("column {name:?} has {found} values, but there are {rows} rows");
             return Err(Error::Problem(format!("{}: {what}", self.name)));
         }
+        let holes = holes(&values);
         let data: Result<Data, Fault> = match missing(&values) {
             Some(row) => Err(Fault::missing(row)),
             None => settle(values, want.kind),
         };
-        let data = data.map_err(|fault| at(&self.name, name, fault))?;
+        let data = data.map_err(|fault| at(&self.name, name, fault.of(holes, self.rows)))?;
         Ok(Column { name: name.clone(), data })
+    }
+}
+
+impl Fault {
+    /// The same, with how many of the rows have no value: whoever has one has more, and wants to know of all.
+    fn of(mut self, holes: usize, rows: usize) -> Self {
+        if holes > 0 {
+            let verb = if holes == 1 { "has" } else { "have" };
+            self.what.push_str(&format!(
+                "; {holes} of {rows} rows {verb} no value: leave them out, or fill them in"
+            ));
+        }
+        self
     }
 }
 
@@ -129,6 +143,16 @@ fn missing(values: &Raw) -> Option<usize> {
         Raw::Texts { codes, labels } => codes.iter().position(|&code| code as usize >= labels.len()),
         Raw::Times(times) => times.iter().position(|&time| time == i64::MIN),
         Raw::Signed(_) | Raw::Unsigned(_) | Raw::Numbers(_) => None,
+    }
+}
+
+/// How many rows have no value.
+fn holes(values: &Raw) -> usize {
+    match values {
+        Raw::Texts { codes, labels } => codes.iter().filter(|&&code| code as usize >= labels.len()).count(),
+        Raw::Times(times) => times.iter().filter(|&&time| time == i64::MIN).count(),
+        Raw::Numbers(numbers) => numbers.iter().filter(|number| number.is_nan()).count(),
+        Raw::Signed(_) | Raw::Unsigned(_) => 0,
     }
 }
 
@@ -149,7 +173,11 @@ fn of_arrays(table: String, column: String, arrays: Vec<arrow_array::ArrayRef>) 
                 } else {
                     values.extend(array)
                 };
-                added.map_err(|fault| at(&table, &column, fault))?;
+                added.map_err(|fault| {
+                    let holes = arrays.iter().map(|array| array.null_count()).sum();
+                    let rows = arrays.iter().map(|array| array.len()).sum();
+                    at(&table, &column, fault.of(holes, rows))
+                })?;
                 left -= count;
                 if left == 0 {
                     break;
@@ -194,7 +222,11 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named_with_its_row() {
         for (column, kind, what) in [
-            ("stars", Kind::Number, "ratings: entry 3: column \"stars\": NaN is not a finite number"),
+            (
+                "stars",
+                Kind::Number,
+                "ratings: entry 3: column \"stars\": NaN is not a finite number; 1 of 3 rows has no value: leave them out",
+            ),
             ("when", Kind::Time, "ratings: entry 2: column \"when\": the value is missing"),
             ("hole", Kind::Id, "ratings: entry 2: column \"hole\": the value is missing"),
             ("short", Kind::Id, "ratings: column \"short\" has 1 values, but there are 3 rows"),
@@ -230,7 +262,8 @@ mod tests {
         let want = |name: &str| Want { column: Selector::Name(name.into()), kind: Kind::Id };
         assert_eq!(frame.read_column(&want("id")).unwrap().data, Data::Integers(vec![1, 2, 3]));
         let error = frame.read_column(&want("name")).unwrap_err().to_string();
-        assert_eq!(error, "t: entry 3: column \"name\": the value is missing");
+        let more = "1 of 3 rows has no value: leave them out, or fill them in";
+        assert_eq!(error, format!("t: entry 3: column \"name\": the value is missing; {more}"));
         assert!(Frame::of_batches("t", vec!["id".into()], &batches).is_err());
     }
 }
