@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _s3cmtf
+from ._checks import number
 from ._coupled import Coupled, natives
 from ._errors import tell
 from ._frames import frame
 from ._parameters import PARAMETER, parameters
+from ._results import SimpleErrors
 from ._tables import Given, given
 
 Self = TypeVar("Self", bound="Later")
@@ -68,7 +70,8 @@ class Later:
         if table is not None:
             self._check_width(table, len(run.modes()), heading)
         native = None if table is None else table.table
-        run, added, updated, notes = _s3cmtf.take_in(run, native, natives(couple), heading or value, update)
+        column = heading if table is None or value is None else heading or table.column(value)
+        run, added, updated, notes = _s3cmtf.take_in(run, native, natives(couple, run.modes()), column, update)
         tell(notes)
         self._take(run, None)
         self.added_ = dict(zip(self.modes_, added, strict=True))
@@ -83,8 +86,8 @@ class Later:
         modes: Sequence[str] | None = None,
         value: str | None = None,
         couple: Sequence[Coupled] | None = None,
-        budget: float | None = None,
-        holdout: float | None = None,
+        budget: float = 60.0,
+        holdout: float = 0.1,
         refit: bool = True,
     ) -> Self:
         """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
@@ -95,15 +98,24 @@ class Later:
         should beat both.
         """
         problem, table, _ = self._read(X, y, modes, value, couple)
-        matrices = list((couple if couple is not None else self.couple) or [])
-        searched = _s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, len(matrices), None)
+        coupled = couple if couple is not None else self.couple
+        matrices = [coupled] if isinstance(coupled, Coupled) else list(coupled or [])
+        searched = _s3cmtf.tune(
+            problem,
+            self._settings(),
+            self._preset(),
+            number("budget", budget),
+            number("holdout", holdout),
+            len(matrices),
+            None,
+        )
         found = json.loads(searched)
         trials = found["trials"]
         columns = _trial_columns(trials)
         if any(found["words"]):
             columns["change"] = np.array(found["words"], dtype=object)
         self.trials_ = frame(columns, table.library)
-        self.simple_errors_ = {name: found[name] for name in ("mean_rmse", "offsets_rmse")}
+        self.simple_errors_ = SimpleErrors(mean_rmse=found["mean_rmse"], offsets_rmse=found["offsets_rmse"])
         self.couple_ = _changed(matrices, found["changes"])
         chosen = found["chosen"]
         if chosen is not None:

@@ -22,6 +22,7 @@ __all__ = [
     "ablate",
     "clusters",
     "concepts",
+    "defaults",
     "evaluate",
     "instructions",
     "load",
@@ -103,6 +104,7 @@ class Run:
 
 def settings() -> list[str]: ...
 def params(settings: dict[str, Any], preset: str | None) -> str: ...
+def defaults() -> str: ...
 def instructions() -> str: ...
 def load(folder: str | os.PathLike[str]) -> Run: ...
 def train(
@@ -138,9 +140,10 @@ def recommend(
     items: int,
     n: int | None,
     at: list[tuple[int, str]],
-    having: list[tuple[str, str]],
+    having: list[tuple[str, list[str]]],
     include_seen: bool,
     caution: float | None,
+    clip: bool | None,
 ) -> tuple[_Ids, _Ids, _Floats, list[str]]: ...
 def profile(run: Run, by: int, entity: str, items: int, at: list[tuple[int, str]], n: int | None) -> str: ...
 def similar(run: Run, mode: int, entity: str, n: int | None) -> str: ...

@@ -106,6 +106,7 @@ class Saved:
         ]
         history = self.record_["history"]
         curves = {
-            name: [epoch[name] for epoch in history if epoch[name] is not None] for name in ("train_rmse", "test_rmse")
+            name: [epoch[name] for epoch in history if epoch.get(name) is not None]
+            for name in ("train_rmse", "test_rmse", "validation_rmse")
         }
         return _html.page(repr(self), [row for row in rows if row[1]], curves)
