@@ -42,11 +42,11 @@ class Coupled:
 
     def __init__(
         self,
-        mode: str,
+        mode: str | int,
         data: Any,
         *,
         absent: str = "missing",
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str | int] | None = None,
         split: str | None = None,
         weight: float | None = None,
         name: str | None = None,

@@ -84,9 +84,9 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         rank: int | Literal["auto"] | None = None,
         *,
         ranks: Sequence[int] | None = None,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
         duplicates: str | None = None,
         preset: str = "default",
         core_kind: str = "full",
@@ -149,9 +149,9 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         X: FitInput,
         y: Any = None,
         *,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
         eval_set: Any = None,
         holdout: Any = None,
         init: S3CMTF | None = None,
@@ -204,7 +204,12 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         return self
 
     def _read(
-        self, X: FitInput, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+        self,
+        X: FitInput,
+        y: Any,
+        modes: Sequence[str | int] | str | None,
+        value: str | int | None,
+        couple: Sequence[Coupled] | Coupled | None,
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes
@@ -350,9 +355,9 @@ def convert(
     path: str | os.PathLike[str],
     y: Any = None,
     *,
-    modes: Sequence[str] | None = None,
-    value: str | None = None,
-    couple: Sequence[Coupled] | None = None,
+    modes: Sequence[str | int] | str | None = None,
+    value: str | int | None = None,
+    couple: Sequence[Coupled] | Coupled | None = None,
     duplicates: str | None = None,
 ) -> None:
     """Checks data once and writes them, with all that is coupled, as one file that ``fit`` and the command read fast.

@@ -25,7 +25,7 @@ class Later:
     """The part of the estimator that goes on with a model."""
 
     modes_: list[str]
-    couple: Sequence[Coupled] | None
+    couple: Sequence[Coupled] | Coupled | None
 
     if TYPE_CHECKING:
 
@@ -46,10 +46,17 @@ class Later:
         def _preset(self) -> str | None: ...
 
         def _read(
-            self, X: Any, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+            self,
+            X: Any,
+            y: Any,
+            modes: Sequence[str | int] | str | None,
+            value: str | int | None,
+            couple: Sequence[Coupled] | Coupled | None,
         ) -> tuple[_s3cmtf.Problem, Given, str | None]: ...
 
-    def partial_fit(self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> Self:
+    def partial_fit(
+        self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | Coupled | None = None, **words: Any
+    ) -> Self:
         """Goes on with new data: rows for new entities, and better ones for those that have new entries.
 
         The first call fits. The data of training have the new ones afterwards, so that ``recommend`` leaves out what was seen in either.
@@ -59,12 +66,19 @@ class Later:
         return self._take_in(X, y, couple, words.get("value"), update=True)
 
     def fold_in(
-        self: Self, X: Any = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None
+        self: Self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        couple: Sequence[Coupled] | Coupled | None = None,
+        value: str | int | None = None,
     ) -> Self:
         """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
         return self._take_in(X, y, couple, value, update=False)
 
-    def _take_in(self: Self, X: Any, y: Any, couple: Sequence[Coupled] | None, value: str | None, update: bool) -> Self:
+    def _take_in(
+        self: Self, X: Any, y: Any, couple: Sequence[Coupled] | Coupled | None, value: str | int | None, update: bool
+    ) -> Self:
         run = self._fitted()
         table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
         if table is not None:
@@ -83,9 +97,9 @@ class Later:
         X: Any,
         y: Any = None,
         *,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
         budget: float = 60.0,
         holdout: float = 0.1,
         refit: bool = True,
