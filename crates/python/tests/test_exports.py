@@ -28,12 +28,12 @@ def table(head, row):
     return head + "".join(f"{row(*one)}\n" for one in rows())
 
 
-def reported(path):
-    """The one line: the model, what was taken for what, and the page."""
+def reported(path, data=None):
+    """The one line: the model, what was taken for what, and the page. The data are those of the file, unless something is made of them."""
     page = path.with_suffix(".html")
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        model = s3cmtf.S3CMTF(epochs=5).fit(path)
+        model = s3cmtf.S3CMTF(epochs=5).fit(path if data is None else data)
         model.report(page)
     (taken,) = [str(note.message) for note in notes if "taken for" in str(note.message)]
     return model, taken, page.read_text()
@@ -79,6 +79,24 @@ def test_a_dump_of_a_database_with_nulls_where_nobody_looks(tmp_path):
     model, taken, page = reported(path)
     assert taken == "taken for: modes customer_id,product_id,review_date:month, value rating"
     assert model.record_["data"]["entries"] == COUNT and "P11" in page
+
+
+def test_a_dump_of_a_database_with_nulls_among_its_values(tmp_path):
+    path = tmp_path / "dump.csv"
+
+    def row(user, film, half, month, day):
+        rating = "NULL" if (user + film) % 5 == 0 else half / 2
+        return f"{user * 100 + film},C{user},P{film},{rating},2016-{month:02}-{day:02} 13:05:00,NULL"
+
+    path.write_text(table("review_id,customer_id,product_id,rating,review_date,body\n", row))
+    with pytest.raises(ValueError, match=r'dump.csv:\d+: "NULL" in column "rating" is not a finite number'):
+        s3cmtf.S3CMTF().fit(path, modes=["customer_id", "product_id"], value="rating")
+    # What pandas takes for missing can be left out in the same line.
+    model, taken, page = reported(path, pd.read_csv(path).dropna(subset="rating"))
+    assert taken == "taken for: modes customer_id,product_id,review_date:month, value rating"
+    known = [half / 2 for user, film, half, *_ in rows() if (user + film) % 5 != 0]
+    assert model.record_["data"]["entries"] == len(known) < COUNT
+    assert model.record_["data"]["mean"] == pytest.approx(np.mean(known), rel=1e-6) and "P11" in page
 
 
 @pytest.mark.parametrize(
