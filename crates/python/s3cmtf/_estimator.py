@@ -13,7 +13,6 @@ import numpy as np
 
 from . import _s3cmtf
 from ._checks import functions, hold_out, number, switch, text
-from ._columns import Kind
 from ._coupled import Coupled, natives
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error, tell
@@ -272,9 +271,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
             self._library = table.library
             columns = [column[0] if column is not None else None for column in run.columns()]
             kinds = table.kinds or {}
-            self._kinds: dict[str, Kind | None] = {
-                mode: kinds.get(column or "") for mode, column in zip(self.modes_, columns, strict=True)
-            }
+            self._kinds = {mode: kinds.get(column or "") for mode, column in zip(self.modes_, columns, strict=True)}
             if table.library in ("pandas", "polars") and not table.labels:
                 self.feature_names_in_ = np.array(columns, dtype=object)
 
@@ -341,6 +338,7 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
     run = _s3cmtf.load(os.fspath(folder))
     model = S3CMTF()
     model._take(run, None)
+    model._load_kinds(folder)
     params = model.record_["params"]
     # What goes without saying is not said, so that other parameters can be set without being at odds with it.
     usual = json.loads(_s3cmtf.params({}, None))

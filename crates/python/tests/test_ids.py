@@ -47,6 +47,22 @@ def test_a_merge_with_what_comes_out_finds_its_rows(world, ids, dtype):
     assert len(model.recommend("user", someone, "film", n=2, include_seen=True)) == 2
 
 
+def test_ids_come_back_from_a_folder_as_they_were(world, tmp_path):
+    digits = world.train.assign(user=world.train["user"].astype(str).astype("category"))
+    model = fit(digits, **world.words)
+    model.save(tmp_path / "model")
+    again = s3cmtf.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(again.recommend("user", "100", "film"), model.recommend("user", "100", "film"))
+    pd.testing.assert_frame_equal(again.similar("user", "100"), model.similar("user", "100"))
+    assert set(again.names("user")) == set(digits["user"])
+    # Those of another model say nothing of this one, nor does a file that is broken.
+    other = fit(world.train.head(4000), **world.words)
+    for text in ((tmp_path / "model" / "python.json").read_text(), "{"):
+        other.save(tmp_path / "other")
+        (tmp_path / "other" / "python.json").write_text(text)
+        assert s3cmtf.load(tmp_path / "other").names("user").dtype == np.int64
+
+
 def test_ids_of_polars_and_pyarrow_come_back_too(world):
     digits = pl.from_pandas(world.train).with_columns(pl.col("user").cast(pl.String).cast(pl.Categorical))
     found = fit(digits, **world.words).similar("user", "100", n=3)
