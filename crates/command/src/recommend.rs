@@ -166,7 +166,7 @@ fn one(
     let recommendation = |(place, (best, reason)): (usize, (&Best, &Option<Reason>))| Recommendation {
         rank: place + 1,
         name: label(what, best.row),
-        predicted: best.value,
+        predicted: model.shown(best.value, None),
         reason: reason.as_ref().map(because),
     };
     let recommendations = best[0].iter().zip(&why[0]).enumerate().map(recommendation).collect();

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._coupled import Coupled
+from ._discovery import Clusters, Concepts
 from ._errors import Note, UnknownName, not_fitted_error
 from ._estimator import S3CMTF, convert, load
 from ._evaluation import Ablation, Evaluation
@@ -25,6 +26,8 @@ from ._world import World, make_world
 __all__ = [
     "Ablation",
     "S3CMTF",
+    "Clusters",
+    "Concepts",
     "Coupled",
     "CoupledFactor",
     "Epoch",

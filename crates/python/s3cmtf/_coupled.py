@@ -8,21 +8,27 @@ from typing import Any
 import numpy as np
 
 from . import _s3cmtf
-from ._tables import CodedColumn, Column, given, is_instance
+from ._checks import number, text
+from ._columns import CodedColumn, Column, SeriesColumn, is_instance
+from ._parts import heading
+from ._tables import given
 
 
 class Coupled:
-    """A matrix whose rows are the entities of a mode: genres of movies, friends of users.
+    """What is known about the entities of a mode: genres of movies, friends of users, a table of attributes.
 
     Parameters
     ----------
     mode : the mode, by name.
-    data : a table with a row per cell (pandas, polars, pyarrow, a dict of arrays, a path or pattern), a matrix of
-        ``scipy.sparse``, or a frame of pandas whose index has names and whose columns are numbers, as of ``get_dummies``.
-    absent : what a cell means that is not there: ``"missing"`` (unknown), ``"zeros"``, or ``"graph"``, whose rows and
-        columns are the same entities.
+    data : a table with a row per entity or per cell (pandas, polars, pyarrow, a dict of arrays, a path or pattern), or a matrix
+        of ``scipy.sparse``. Of a table with a row per entity, each column becomes a matrix of its own, as what it is: categories,
+        lists, numbers, dates. The index of a frame of pandas has the entities if it has a name, as after ``set_index("user")``,
+        or no numbers; such a frame whose columns are all numbers, as of ``get_dummies``, is one matrix if ``absent`` or
+        ``name`` is given. An empty cell is unknown.
+    absent : what a cell means that is not there: ``"missing"`` (unknown; the default where cells have values), ``"zeros"`` (the
+        default where they have none), or ``"graph"``, whose rows and columns are the same entities.
     columns : the columns of a table that are the matrix, where they are not obvious: ``[row, column]`` or
-        ``[row, column, value]``. A column may be put into bins: ``"year:bins=10"``.
+        ``[row, column, value]``. A column may be put into bins, ``"year:bins=10"``, or be taken for numbers, ``"age:number"``.
     split : what separates several columns in one field, such as ``"|"`` in ``"Comedy|Drama"``.
     weight : explains the matrix together with the tensor, a squared error counting so much against 1. If it is None, the matrix
         predicts rows, as far as that helps to predict the tensor.
@@ -38,11 +44,11 @@ class Coupled:
 
     def __init__(
         self,
-        mode: str,
+        mode: str | int,
         data: Any,
         *,
-        absent: str = "missing",
-        columns: Sequence[str] | None = None,
+        absent: str | None = None,
+        columns: Sequence[str | int] | None = None,
         split: str | None = None,
         weight: float | None = None,
         name: str | None = None,
@@ -62,58 +68,76 @@ class Coupled:
     def __repr__(self) -> str:
         return f"Coupled({self.mode!r}, absent={self.absent!r})"
 
-    def native(self) -> _s3cmtf.Couple:
-        """What the library is asked for."""
-        table = self._sparse() if is_instance(self.data, "scipy.sparse", "spmatrix", "sparray") else self._table()
-        columns = [str(column) for column in self.columns or []]
-        return _s3cmtf.Couple(str(self.mode), table, columns, self.split, self.absent, self.weight, self.name)
+    def native(self, modes: Sequence[str]) -> _s3cmtf.Couple:
+        """What the library is asked for, where ``modes`` are the columns of modes that go by numbers."""
+        sparse = self._sparse()
+        table, columns = self._table() if sparse is None else (sparse, [str(column) for column in self.columns or []])
+        split, name = text("split", self.split, "|"), text("name", self.name, "genre")
+        absent = text("absent", self.absent, "zeros")
+        mode = heading(self.mode) if heading(self.mode) in modes else str(self.mode)
+        return _s3cmtf.Couple(mode, table, columns, split, absent, number("weight", self.weight), name)
 
-    def _table(self) -> _s3cmtf.Table:
+    def _table(self) -> tuple[_s3cmtf.Table, list[str]]:
+        """A table, and the headings of the columns that were named."""
         if isinstance(self.data, np.ndarray):
             raise TypeError("an array may be a matrix or a list of cells: give a table, or a matrix of scipy.sparse")
         if self._is_wide():
-            return self._wide()
+            return self._wide(), []
         if self.index is not None or self.labels is not None:
             raise ValueError("index and labels are for matrices of scipy.sparse: a table has names of its own")
-        return given(self.data, f"couple {self.mode}")[0].table
+        table = given(self.data.reset_index() if self._has_names() else self.data, f"couple {self.mode}")[0]
+        said = [self.columns] if isinstance(self.columns, str) else self.columns or []
+        return table.table, [table.spec(column) for column in said]
+
+    def _has_names(self) -> bool:
+        """Whether it is a frame of pandas whose index has the entities, and no column."""
+        if not is_instance(self.data, "pandas", "DataFrame") or self.mode in self.data.columns:
+            return False
+        return self.mode in self.data.index.names or self._is_indexed()
+
+    def _is_indexed(self) -> bool:
+        """Whether the index of a frame names entities: numbers without a name are those of rows."""
+        index = self.data.index
+        return index.nlevels == 1 and (index.name is not None or index.dtype.kind not in "iu")
 
     def _is_wide(self) -> bool:
         """Whether it is a frame of pandas with a row per entity, which its index names, and a column per column."""
         if not is_instance(self.data, "pandas", "DataFrame") or self.columns is not None or self.split is not None:
             return False
-        named = self.data.index.nlevels == 1 and self.data.index.dtype.kind not in "iufM"
-        return named and all(getattr(dtype, "kind", "O") in "biuf" for dtype in self.data.dtypes)
+        # Without a word about it, each column is what it is.
+        if self.mode in self.data.columns or (self.absent is None and self.name is None):
+            return False
+        return self._is_indexed() and all(getattr(dtype, "kind", "O") in "biuf" for dtype in self.data.dtypes)
 
     def _wide(self) -> _s3cmtf.Table:
         frame = self.data
         values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
         # What is no number is not there; a zero is not there where that means the same.
-        row, column = np.nonzero(np.isfinite(values) if self.absent == "missing" else np.nan_to_num(values))
+        row, column = np.nonzero(np.isfinite(values) if self.absent in (None, "missing") else np.nan_to_num(values))
         cells = values[row, column]
-        return self._cells(row, column, cells, frame.index.tolist(), frame.columns.tolist())
+        rows = SeriesColumn(frame.index.to_series().iloc[row])
+        return self._cells(rows, CodedColumn(column, frame.columns.tolist()), cells)
 
-    def _sparse(self) -> _s3cmtf.Table:
+    def _sparse(self) -> _s3cmtf.Table | None:
+        if not is_instance(self.data, "scipy.sparse", "spmatrix", "sparray"):
+            return None
         cells = self.data.tocoo()
         for what, names, size in zip(("index", "labels"), (self.index, self.labels), self.data.shape, strict=True):
             if names is not None and len(names) != size:
                 raise ValueError(f"couple {self.mode}: {what} has {len(names)} names, but the shape is {self.data.shape}")
-        return self._cells(cells.row, cells.col, np.asarray(cells.data, dtype=np.float64), self.index, self.labels)
+        row = Column(cells.row) if self.index is None else CodedColumn(cells.row, self.index)
+        column = Column(cells.col) if self.labels is None else CodedColumn(cells.col, self.labels)
+        return self._cells(row, column, np.asarray(cells.data, dtype=np.float64))
 
-    def _cells(
-        self, row: Any, column: Any, values: Any, index: Sequence[Any] | None, labels: Sequence[Any] | None
-    ) -> _s3cmtf.Table:
-        columns: list[tuple[str, Column]] = [
-            ("row", Column(row) if index is None else CodedColumn(row, index)),
-            ("column", Column(column) if labels is None else CodedColumn(column, labels)),
-            ("value", Column(values)),
-        ]
-        return _s3cmtf.Table.columns(f"couple {self.mode}", len(row), columns)
+    def _cells(self, row: Column, column: Column, values: Any) -> _s3cmtf.Table:
+        columns: list[tuple[str, Column]] = [("row", row), ("column", column), ("value", Column(values))]
+        return _s3cmtf.Table.columns(f"couple {self.mode}", len(values), columns)
 
 
-def natives(couple: Coupled | Sequence[Coupled] | None) -> list[_s3cmtf.Couple]:
-    """What the library is asked for by all of them."""
+def natives(couple: Coupled | Sequence[Coupled] | None, modes: Sequence[str] = ()) -> list[_s3cmtf.Couple]:
+    """What the library is asked for by all of them; ``modes`` are those that may go by numbers."""
     matrices = [couple] if isinstance(couple, Coupled) else list(couple or [])
     for matrix in matrices:
         if not isinstance(matrix, Coupled):
             raise TypeError(f"couple should be a list of s3cmtf.Coupled, but has a {type(matrix).__name__}")
-    return [matrix.native() for matrix in matrices]
+    return [matrix.native(modes) for matrix in matrices]

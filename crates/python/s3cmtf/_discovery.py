@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _s3cmtf
-from ._frames import frame
-from ._parts import Array
+from ._checks import number, switch, whole
+from ._frames import Table, frame, label
+from ._parts import Array, place_of
+from ._results import Cluster, Concept, GapCurve, Interaction, Scored, spelled
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,18 +26,22 @@ class Clusters:
     """
 
     mode: str
-    of: Any
-    described: list[dict[str, Any]]
+    of: Table
+    described: list[Cluster]
     labels: Array
     map: Array
-    gap: dict[str, Any] | None = None
+    gap: GapCurve | None = None
 
     def __len__(self) -> int:
         return len(self.described)
 
     def __repr__(self) -> str:
-        def line(one: dict[str, Any]) -> str:
-            marks = [f"{mark['name']} x{mark['lift']:.1f}" for matrix in one["marks"] for mark in matrix["columns"][:2]]
+        def line(one: Cluster) -> str:
+            marks = [
+                f"{spelled(matrix['matrix'], mark['name'])} x{mark['lift']:.1f}"
+                for matrix in one["marks"]
+                for mark in matrix["columns"][:2]
+            ]
             return f"{one['cluster']:>4} {one['size']:>8}  {_listed(one['typical'])}" + (
                 f"; {', '.join(marks)}" if marks else ""
             )
@@ -51,15 +57,15 @@ class Concepts:
     ``core_names`` says which these are, mode by mode; ``"mean"`` is the mean entity.
     """
 
-    table: Any
-    described: list[dict[str, Any]]
-    interactions: list[dict[str, Any]]
+    table: Table
+    described: list[Concept]
+    interactions: list[Interaction]
     scores: dict[str, Array]
     core: Array
     core_names: dict[str, list[str]]
 
     def __repr__(self) -> str:
-        def line(one: dict[str, Any]) -> str:
+        def line(one: Concept) -> str:
             about = " / ".join(words for words in (one["about"], one["opposite"]) if words)
             words = f"{about}; " if about else ""
             return f"{one['name']:<4} {one['strength']:>4.0%}  {words}{_listed(one['strongest'])}"
@@ -67,9 +73,9 @@ class Concepts:
         return "\n".join([f"{len(self.described)} concepts:", *map(line, self.described)])
 
 
-def _listed(some: list[dict[str, Any]]) -> str:
+def _listed(some: Sequence[Scored]) -> str:
     """The first names."""
-    return ", ".join(str(one["name"]) for one in some[:3])
+    return ", ".join(one["name"] for one in some[:3])
 
 
 class Discovery:
@@ -81,7 +87,9 @@ class Discovery:
 
         def names(self, mode: str) -> Array: ...
 
-    def _frame(self, columns: dict[str, Any]) -> Any:
+        def _label(self, mode: int, entity: Any) -> str: ...
+
+    def _frame(self, columns: dict[str, Any]) -> Table:
         return frame(columns, self.__dict__.get("_library", ""))
 
     def _column(self, mode: int, rows: Array) -> Any:
@@ -90,7 +98,8 @@ class Discovery:
         name = run.modes()[mode]
         names = self.names(name)
         values = names[rows]
-        if self.__dict__.get("_kinds", {}).get(name) == "category" and self.__dict__.get("_library") == "pandas":
+        kind = self.__dict__.get("_kinds", {}).get(name)
+        if kind is not None and kind.is_category and self.__dict__.get("_library") == "pandas":
             import pandas
 
             return pandas.Categorical(values, categories=names)
@@ -102,24 +111,28 @@ class Discovery:
         entity: Any = None,
         items: str | None = None,
         *,
-        n: int | None = None,
+        n: int = 10,
         where: Mapping[str, Any] | None = None,
         at: Mapping[str, Any] | None = None,
         include_seen: bool = False,
-        caution: float | None = None,
-    ) -> Any:
+        caution: float = 0.0,
+        clip: bool | None = None,
+    ) -> Table:
         """The best items for an entity that it has not been seen with, as a table with predictions and reasons.
 
         Parameters
         ----------
         by, entity : for whom: a mode, and one of its entities, a list of them, or None for all.
         items : the mode of what is recommended; None is the other one, where there are two.
-        n : how many for each; 10 if it is None.
-        where : only items that have these columns of coupled matrices: ``{"genre": "Comedy"}``.
+        n : how many for each.
+        where : only items that have these columns of coupled matrices: ``{"genre": "Comedy"}``, or one of several:
+            ``{"genre": ["Comedy", "Drama"]}``.
         at : which entities stand for the other modes: ``{"date": "2017-05"}``; without it the latest time, and the average.
         include_seen : whether what was seen is recommended, too.
         caution : rank by the prediction less so many standard deviations of what the model does not know of it, so that
             what has few entries does not come first for one lucky value.
+        clip : whether predictions are kept within the range of the values of training; if it is None, those of ``bayes`` are.
+            What comes first is the same.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -128,12 +141,21 @@ class Discovery:
         ['A']
         """
         run = self._fitted()
-        by_mode, item_mode = run.mode(str(by)), self._items(by, items)
-        entities = None if entity is None else [str(one) for one in (entity if np.ndim(entity) > 0 else [entity])]
-        others = self._others(at)
-        having = [(str(matrix), str(column)) for matrix, column in (where or {}).items()]
+        by_mode, item_mode = place_of(run, by), self._items(by, items)
+        some = None if entity is None else entity if np.ndim(entity) > 0 else [entity]
+        entities = None if some is None else [self._label(by_mode, one) for one in some]
+        having = [(str(matrix), _several(columns)) for matrix, columns in (where or {}).items()]
         whom, what, values, reasons = _s3cmtf.recommend(
-            run, by_mode, entities, item_mode, n, others, having, include_seen, caution
+            run,
+            by_mode,
+            entities,
+            item_mode,
+            whole("n", n),
+            self._others(at),
+            having,
+            bool(include_seen),
+            number("caution", caution),
+            switch(clip),
         )
         ranks = np.concatenate([np.arange(1, count + 1) for count in _runs(whom)]) if len(whom) else np.arange(0)
         return self._frame(
@@ -147,8 +169,8 @@ class Discovery:
         )
 
     def profile(
-        self, by: str, entity: Any, items: str | None = None, *, at: Mapping[str, Any] | None = None, n: int | None = None
-    ) -> Any:
+        self, by: str, entity: Any, items: str | None = None, *, at: Mapping[str, Any] | None = None, n: int = 10
+    ) -> Table:
         """What counts for an entity, of the concepts of ``items``: a table, what is strongest for it first.
 
         ``adds`` is what 1 of a concept adds to its predictions, ``usual`` what it adds to those of the average entity.
@@ -160,8 +182,9 @@ class Discovery:
         ['concept', 'strength', 'adds', 'usual', 'about', 'opposite', 'strongest', 'weakest']
         """
         run = self._fitted()
-        by_mode, item_mode = run.mode(str(by)), self._items(by, items)
-        found = json.loads(_s3cmtf.profile(run, by_mode, str(entity), item_mode, self._others(at), n))
+        by_mode, item_mode = place_of(run, by), self._items(by, items)
+        name = self._label(by_mode, entity)
+        found = json.loads(_s3cmtf.profile(run, by_mode, name, item_mode, self._others(at), whole("n", n)))
         numbers = {"strength": "own_strength", "adds": "adds", "usual": "usual"}
         return self._frame(
             {
@@ -176,44 +199,48 @@ class Discovery:
     def _others(self, at: Mapping[str, Any] | None) -> list[tuple[int, str]]:
         """What stands for the other modes."""
         run = self._fitted()
-        return [(run.mode(str(mode)), str(name)) for mode, name in (at or {}).items()]
+        places = [(place_of(run, mode), entity) for mode, entity in (at or {}).items()]
+        return [(place, self._label(place, entity)) for place, entity in places]
 
     def _items(self, by: str, items: str | None) -> int:
         run = self._fitted()
         if items is not None:
-            return run.mode(str(items))
-        others = [mode for mode in run.modes() if mode != by]
+            return place_of(run, items)
+        own = place_of(run, by)
+        others = [mode for place, mode in enumerate(run.modes()) if place != own]
         if len(others) != 1:
             raise ValueError(f"items should be one of the modes {', '.join(others)}")
         return run.mode(others[0])
 
-    def similar(self, mode: str, entity: Any, *, n: int | None = None) -> Any:
+    def similar(self, mode: str, entity: Any, *, n: int = 10) -> Table:
         """The entities of a mode that are most like one of them, with the cosine of the angle between them."""
         run = self._fitted()
-        found = json.loads(_s3cmtf.similar(run, run.mode(str(mode)), str(entity), n))
-        return self._frame({str(mode): _texts(found, "name"), "likeness": np.array([one["score"] for one in found])})
+        place = place_of(run, mode)
+        found: list[Scored] = json.loads(_s3cmtf.similar(run, place, self._label(place, entity), whole("n", n)))
+        rows = {name: row for row, name in enumerate(run.names(place))}
+        alike = self._column(place, np.array([rows[one["name"]] for one in found], dtype=np.int64))
+        return self._frame({run.modes()[place]: alike, "likeness": np.array([one["score"] for one in found])})
 
-    def clusters(
-        self, mode: str, k: int | str = "auto", *, most: int | None = None, n: int | None = None, seed: int | None = None
-    ) -> Clusters:
+    def clusters(self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1) -> Clusters:
         """Entities of a mode that are alike; ``"auto"`` takes as many clusters as the gap statistic finds, up to ``most``."""
         run = self._fitted()
-        place = run.mode(str(mode))
+        place = place_of(run, mode)
         if isinstance(k, str) and k != "auto":
             raise ValueError(f'k should be a number or "auto", but is {k!r}')
-        text, labels, places = _s3cmtf.clusters(run, place, None if isinstance(k, str) else k, most, n, seed)
+        count = None if isinstance(k, str) else whole("k", k)
+        text, labels, places = _s3cmtf.clusters(run, place, count, whole("most", most), whole("n", n), whole("seed", seed))
         numbers = labels.astype(np.int64) + 1
         of = self._frame({run.modes()[place]: self._column(place, np.arange(len(labels))), "cluster": numbers})
         found = json.loads(text)
         return Clusters(run.modes()[place], of, found["clusters"], numbers, places, found.get("gap"))
 
-    def concepts(self, mode: str | None = None, *, n: int | None = None) -> Concepts:
+    def concepts(self, mode: str | None = None, *, n: int = 10) -> Concepts:
         """What the model has found: what its concepts mean, of one mode or of all, and which of them go together."""
         run = self._fitted()
-        text, scores, core = _s3cmtf.concepts(run, n)
+        text, scores, core = _s3cmtf.concepts(run, whole("n", n))
         found = json.loads(text)
-        wanted = run.modes() if mode is None else [run.modes()[run.mode(str(mode))]]
-        described = [concept for concept in found["concepts"] if concept["mode"] in wanted]
+        wanted = run.modes() if mode is None else [run.modes()[place_of(run, mode)]]
+        described: list[Concept] = [concept for concept in found["concepts"] if concept["mode"] in wanted]
         names = {name: [concept["name"] for concept in found["concepts"] if concept["mode"] == name] for name in run.modes()}
         core_names = {
             name: ["mean", *own] if len(own) < core.shape[place] else own for place, (name, own) in enumerate(names.items())
@@ -233,11 +260,16 @@ class Discovery:
         _s3cmtf.write_report(self._fitted(), os.fspath(path), title)
 
 
-def _texts(rows: list[dict[str, Any]], name: str) -> Array:
+def _several(columns: Any) -> list[str]:
+    """One or several columns of a matrix, by name."""
+    return [label(column, None) for column in (columns if np.ndim(columns) > 0 else [columns])]
+
+
+def _texts(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
     return np.array([row[name] for row in rows], dtype=object)
 
 
-def _joined(rows: list[dict[str, Any]], name: str) -> Array:
+def _joined(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
     return np.array([", ".join(one["name"] for one in row[name]) for row in rows], dtype=object)
 
 

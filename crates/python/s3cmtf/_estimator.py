@@ -6,21 +6,21 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from . import _s3cmtf
+from ._checks import functions, hold_out, number, switch, text
 from ._coupled import Coupled, natives
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error, tell
 from ._evaluation import Evaluated
-from ._frames import frame, named
+from ._fitted import Fitted
 from ._later import Later
-from ._parameters import PARAMETER, Parameters, parameters
-from ._parts import Array, CoupledFactor, Factors
-from ._plot import Plot
+from ._parameters import PARAMETER, Parameters, is_same, parameters, usual, with_our_names
+from ._parts import Array
 from ._progress import Epoch, Watcher
 from ._saved import Saved
 from ._tables import Given, given, surprises
@@ -31,36 +31,39 @@ FitInput = Any
 """A table: pandas, polars, pyarrow, a dict of arrays, an array, ``sparse.COO``, a path or pattern, or several paths."""
 
 
-class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
+class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
 
-    A parameter that is None has the library's default. Those marked *sgd* are for stochastic gradient descent and choose it.
+    A parameter that is None has a default that depends on others, and is said below. Those marked *sgd* are for stochastic gradient
+    descent, which is chosen where one of them is another than by default.
 
     Parameters
     ----------
-    rank, ranks : one rank for all modes, or one for each; ``"auto"``, which is the default of bayes, finds one for each.
+    rank, ranks : one rank for all modes, or one for each; ``"auto"`` finds one for each. None is ``"auto"`` in bayes, 10 in sgd and als.
     modes : the columns that are the modes, such as ``["user", "movie", "timestamp:month"]``; ``fit`` may say others.
         None takes what is obvious, and all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
         ``hour``, ``hour-of-day``, ``day-of-week``) puts times together, ``:bins=20`` and ``:quantiles=20`` numbers, and
-        ``name=column`` gives a mode another name.
+        ``name=column`` gives a mode another name. Times with a zone are taken by the clock of that zone.
     value : the column of values, where they are not ``y``; with modes and without values, rows are counted.
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
-    duplicates : what becomes of cells given more than once: mean, last, sum or error.
+    duplicates : what becomes of cells given more than once: mean, last, sum or error. None is mean, and sum where rows are counted.
     preset : ``"default"`` or ``"paper"``: the settings that the others override.
     core_kind : full, or diagonal: a CP model. In one of bayes the first columns are the mean and an offset per mode, so that the rank
         is at least the number of modes plus 2; those of sgd and als have no such columns.
-    algorithm : bayes, sgd, or als, which finds data exactly that are exactly of the given ranks.
+    algorithm : bayes, sgd, or als, which finds data exactly that are exactly of the given ranks. None is bayes, and sgd with what only
+        that has.
     without : bayes: parts that are left out, to see what they are worth.
-    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd.
-    lambda_reg, lambda_couple : sgd, als.
-    epochs : the most passes over the data.
+    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. ``start`` is mean (random in ``"paper"``), and
+        ``rate`` fitted to the data (0.001 in ``"paper"``), if it is None.
+    lambda_reg, lambda_couple : sgd, als. ``lambda_reg`` is 5 in sgd, 0.1 in ``"paper"`` and 1 in als if it is None.
+    epochs : the most passes over the data. None is 120 in bayes, 50 in sgd and 500 in als.
     orthogonal : whether the factors are made orthogonal at the end.
-    patience : stop after so many epochs without a better RMSE on entries that are held out.
+    patience : stop after so many epochs without a better RMSE on entries that are held out; None never does.
     n_threads : threads; 0 is all cores.
-    instructions : the vector instructions of training.
+    instructions : the vector instructions of training; None is the best that there are.
     seed : the seed of everything random.
     verbose : whether to show how far it is.
-    callbacks : functions that are called with each :class:`Epoch`, and stop the run when they answer true.
+    callbacks : functions, or one, that are called with each :class:`Epoch`, and stop the run when they answer true.
     keep_data : whether the model keeps the data: ``recommend`` leaves out what was seen, ``report`` tells of errors.
 
     Examples
@@ -74,38 +77,39 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
     (2, 2)
     """
 
+    @with_our_names
     def __init__(
         self,
         rank: int | Literal["auto"] | None = None,
         *,
         ranks: Sequence[int] | None = None,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
         duplicates: str | None = None,
-        preset: str | None = None,
-        core_kind: str | None = None,
+        preset: str = "default",
+        core_kind: str = "full",
         algorithm: str | None = None,
-        without: Sequence[str] | None = None,
-        method: str | None = None,
-        scheme: str | None = None,
-        deterministic: bool | None = None,
+        without: Sequence[str] = (),
+        method: str = "fast",
+        scheme: str = "blocks",
+        deterministic: bool = False,
         start: str | None = None,
         epochs: int | None = None,
         rate: float | None = None,
-        decay: float | None = None,
+        decay: float = 0.1,
         lambda_reg: float | None = None,
-        lambda_couple: float | None = None,
-        l1: bool | None = None,
-        nonnegative: bool | None = None,
-        orthogonal: bool | None = None,
-        tolerance: float | None = None,
+        lambda_couple: float = 10.0,
+        l1: bool = False,
+        nonnegative: bool = False,
+        orthogonal: bool = False,
+        tolerance: float = 0.0,
         patience: int | None = None,
-        n_threads: int | None = None,
+        n_threads: int = 0,
         instructions: str | None = None,
-        seed: int | None = None,
+        seed: int = 1,
         verbose: bool = False,
-        callbacks: Sequence[Callable[[Epoch], Any]] | None = None,
+        callbacks: Sequence[Callable[[Epoch], Any]] | Callable[[Epoch], Any] | None = None,
         keep_data: bool = True,
     ) -> None:
         self.rank = rank
@@ -144,14 +148,15 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         X: FitInput,
         y: Any = None,
         *,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
         eval_set: Any = None,
         holdout: Any = None,
+        skip_empty: bool = False,
         init: S3CMTF | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: float | None = None,
+        checkpoint_every: float = 600.0,
         resume: str | os.PathLike[str] | None = None,
     ) -> S3CMTF:
         """Factorizes.
@@ -164,9 +169,10 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         modes, value, couple : in place of those of the constructor.
         eval_set : entries whose RMSE is in the history, as ``X`` or as ``(X, y)``; nothing is chosen by them.
         holdout : a share of the entries to hold out, or ``("last", mode, share)``, or ``("leave", mode, count)``.
+        skip_empty : leaves out rows in which a value or an id is missing (None, NaN, an empty text, NULL), and says how many.
         init : a fitted model to start from.
-        checkpoint, checkpoint_every : a folder where what is needed to go on is kept, every so many seconds, ten minutes
-            unless told otherwise; ``save`` may take the same folder.
+        checkpoint, checkpoint_every : a folder where what is needed to go on is kept, every so many
+            seconds; ``save`` may take the same folder.
         resume : the folder of a checkpoint to go on from, with its settings; the data are to be given again. What comes out
             is what the run that was stopped would have come to.
 
@@ -177,17 +183,19 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         >>> s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars").n_iter_
         3
         """
-        problem, table, heading = self._read(X, y, modes, value, couple)
-        test = None if eval_set is None else self._entries(eval_set, list(table.kinds or []), value or self.value or heading)
+        problem, table, heading = self._read(X, y, modes, value, couple, skip_empty)
+        test = None if eval_set is None else self._entries(eval_set, list(table.kinds or []), heading, skip_empty)
         resolved = json.loads(_s3cmtf.params(self._settings(), self._preset()))
-        watcher = Watcher(resolved["epochs"], bool(self.verbose), self.callbacks or [])
+        callbacks = functions("callbacks", self.callbacks)
+        watcher = Watcher(resolved["epochs"], bool(self.verbose), callbacks)
         start = None if init is None else init._fitted()
-        observe = watcher if self.verbose or self.callbacks else None
-        kept = None if checkpoint is None else (os.fspath(checkpoint), checkpoint_every)
+        observe = watcher if self.verbose or callbacks else None
+        kept = None if checkpoint is None else (os.fspath(checkpoint), number("checkpoint_every", checkpoint_every))
         begun = None if resume is None else os.fspath(resume)
-        settings, preset, keep = self._settings(), self._preset(), self.keep_data
+        settings, preset, keep = self._settings(), self._preset(), bool(self.keep_data)
+        held = hold_out(holdout)
         try:
-            run, notes = _s3cmtf.train(problem, settings, preset, test, holdout, start, kept, begun, keep, observe)
+            run, notes = _s3cmtf.train(problem, settings, preset, test, held, start, kept, begun, keep, observe)
         finally:
             watcher.close()
         tell(notes)
@@ -197,35 +205,47 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         return self
 
     def _read(
-        self, X: FitInput, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+        self,
+        X: FitInput,
+        y: Any,
+        modes: Sequence[str | int] | str | None,
+        value: str | int | None,
+        couple: Sequence[Coupled] | Coupled | None,
+        skip_empty: bool = False,
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes
         if isinstance(said, str):
             said = [mode.strip() for mode in said.split(",")]
-        chosen: list[str | int] | None = None if said is None else [str(mode) for mode in said]
+        chosen: list[str | int] | None = None if said is None else [table.mode(mode) for mode in said]
         if chosen is None and heading is not None and table.order is not None:
             chosen = list(range(table.order - 1))
-        value = heading or value or self.value
-        matrices = natives(couple if couple is not None else self.couple)
-        problem, notes = _s3cmtf.Problem.read(table.table, chosen, value, matrices, self.duplicates)
-        tell([*notes, *surprises(problem, table.kinds, said, value)])
-        return problem, table, heading
+        named = value if value is not None else self.value
+        column = heading if heading is not None else None if named is None else table.column(named)
+        matrices = natives(couple if couple is not None else self.couple, list(table.labels.values()))
+        duplicates = text("duplicates", self.duplicates, "mean")
+        cells = table.table.skipping(bool(skip_empty))
+        problem, notes = _s3cmtf.Problem.read(cells, chosen, column, matrices, duplicates)
+        modes_said = None if said is None else [str(mode) for mode in chosen or []]
+        tell([*notes, *surprises(problem, table.kinds, modes_said, column)])
+        return problem, table, column
 
-    def _entries(self, data: Any, headings: list[str], value: str | None) -> tuple[_s3cmtf.Table, str | None]:
+    def _entries(
+        self, data: Any, headings: list[str], value: str | None, skip_empty: bool = False
+    ) -> tuple[_s3cmtf.Table, str | None]:
         """Entries whose modes are known, as X or (X, y), and the heading of their values."""
         if isinstance(data, list) and len(data) == 1 and isinstance(data[0], tuple):
             # As boosting libraries take it.
             data = data[0]
         X, y = data if isinstance(data, tuple) and len(data) == 2 else (data, None)
         table, heading = given(X, "eval_set", y, headings[:-1] if y is not None else headings)
-        return table.table, heading or value
+        return table.table.skipping(bool(skip_empty)), heading or value
 
     def _settings(self) -> dict[str, Any]:
         """What was said, by the names of the library."""
         if self.rank is not None and self.ranks is not None:
             raise ValueError("rank is one rank for all modes, ranks has one for each: not both")
-        settings = {name: getattr(self, PARAMETER.get(name, name)) for name in _s3cmtf.settings()}
+        settings = {name: self._said(PARAMETER.get(name, name)) for name in _s3cmtf.settings()}
         if self.rank is not None:
             settings["ranks"] = self.rank if isinstance(self.rank, str) else [self.rank]
         is_auto = isinstance(settings["ranks"], str) and settings["ranks"] == "auto"
@@ -236,8 +256,13 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
                 raise TypeError(f"{name} should be a list, but is {settings[name]!r}{hint}")
         return {name: list(said) if name in lists and said is not None else said for name, said in settings.items()}
 
+    def _said(self, name: str) -> Any:
+        """A parameter, or None where it is what it is by default: that says nothing, neither of the algorithm."""
+        said = getattr(self, name)
+        return None if is_same(said, USUAL[name]) else said
+
     def _preset(self) -> str | None:
-        return self.preset
+        return text("preset", self.preset, "paper")
 
     def _take(self, run: _s3cmtf.Run, table: Given | None) -> None:
         """Takes over a run; everything that ends in an underscore comes from it."""
@@ -253,7 +278,7 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
             columns = [column[0] if column is not None else None for column in run.columns()]
             kinds = table.kinds or {}
             self._kinds = {mode: kinds.get(column or "") for mode, column in zip(self.modes_, columns, strict=True)}
-            if table.library in ("pandas", "polars"):
+            if table.library in ("pandas", "polars") and not table.labels:
                 self.feature_names_in_ = np.array(columns, dtype=object)
 
     def _fitted(self) -> _s3cmtf.Run:
@@ -280,7 +305,13 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         """What the columns of an array are called, which has no headings of its own."""
         return [column[0] if column is not None else str(place + 1) for place, column in enumerate(run.columns())]
 
-    def predict(self, X: Any, *, return_std: bool = False, clip: bool | None = None) -> Any:
+    @overload
+    def predict(self, X: Any, *, return_std: Literal[False] = False, clip: bool | None = None) -> Array: ...
+
+    @overload
+    def predict(self, X: Any, *, return_std: Literal[True], clip: bool | None = None) -> tuple[Array, Array]: ...
+
+    def predict(self, X: Any, *, return_std: bool = False, clip: bool | None = None) -> Array | tuple[Array, Array]:
         """The predicted value of each cell; with ``return_std`` also how far a true value may well lie from it.
 
         An entity that training has not seen is predicted as the average one of its mode. Predictions of ``bayes`` stay within the
@@ -293,7 +324,7 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
         >>> values.shape, bool(std[0] > 0)
         ((1,), True)
         """
-        values, stds, unknown = self._fitted().predict(self._cells(X), clip, return_std)
+        values, stds, unknown = self._fitted().predict(self._cells(X), switch(clip), bool(return_std))
         if unknown:
             words = f"{unknown} of {len(values)} cells name an entity that training does not have; the average one stands in"
             # New entities come all the time; where most are new, a column may be of another kind than it was.
@@ -301,56 +332,11 @@ class S3CMTF(Discovery, Evaluated, Later, Saved, Parameters):
                 warnings.warn(words, Note, stacklevel=2)
             else:
                 logger.info(words)
-        return (values, stds) if return_std else values
+        return values if stds is None else (values, stds)
 
-    @property
-    def factors(self) -> Factors:
-        """The factor of each mode: ``model.factors["movie"]`` has a row per movie."""
-        return Factors(self._fitted(), self.names, self.__dict__.get("_library", ""))
 
-    def names(self, mode: str) -> Array:
-        """The entities of a mode, in the order of its factor's rows."""
-        run = self._fitted()
-        place = run.mode(str(mode))
-        column = run.columns()[place]
-        kind = "text" if column is not None and column[1] else self.__dict__.get("_kinds", {}).get(run.modes()[place])
-        return named(run.names(place), kind)
-
-    @property
-    def core(self) -> Array:
-        """The core: a number per combination of concepts; its diagonal where it is diagonal."""
-        return self._fitted().core()
-
-    core_ = core
-    factors_ = factors
-
-    @property
-    def coupled(self) -> Mapping[str, CoupledFactor]:
-        """The coupled matrices by name, such as ``model.coupled["movie/genre"]``."""
-        modes, library = self._fitted().modes(), self.__dict__.get("_library", "")
-        found = [
-            CoupledFactor(name, modes[mode], kind, weight, explained, named(columns, None), factor, library)
-            for name, mode, kind, weight, explained, columns, factor in self._fitted().coupled()
-        ]
-        return {matrix.name: matrix for matrix in found}
-
-    coupled_ = coupled
-
-    @property
-    def history(self) -> Any:
-        """What each epoch came to, as a table."""
-        self._fitted()
-        epochs = [Epoch.of(epoch) for epoch in self.record_["history"]]
-        columns = {name: [getattr(epoch, name) for epoch in epochs] for name in Epoch.__dataclass_fields__}
-        return frame({name: _numbers(values) for name, values in columns.items()}, self.__dict__.get("_library", ""))
-
-    history_ = history
-
-    @property
-    def plot(self) -> Plot:
-        """Pictures of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
-        self._fitted()
-        return Plot(self)
+USUAL = usual(S3CMTF)
+"""The parameters as they are by default."""
 
 
 def load(folder: str | os.PathLike[str]) -> S3CMTF:
@@ -358,6 +344,7 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
     run = _s3cmtf.load(os.fspath(folder))
     model = S3CMTF()
     model._take(run, None)
+    model._load_kinds(folder)
     params = model.record_["params"]
     # What goes without saying is not said, so that other parameters can be set without being at odds with it.
     usual = json.loads(_s3cmtf.params({}, None))
@@ -367,18 +354,14 @@ def load(folder: str | os.PathLike[str]) -> S3CMTF:
     return model.set_params(**parameters({name: said for name, said in params.items() if said != usual[name]}))
 
 
-def _numbers(values: list[Any]) -> Array:
-    return np.array([np.nan if value is None else value for value in values])
-
-
 def convert(
     X: FitInput,
     path: str | os.PathLike[str],
     y: Any = None,
     *,
-    modes: Sequence[str] | None = None,
-    value: str | None = None,
-    couple: Sequence[Coupled] | None = None,
+    modes: Sequence[str | int] | str | None = None,
+    value: str | int | None = None,
+    couple: Sequence[Coupled] | Coupled | None = None,
     duplicates: str | None = None,
 ) -> None:
     """Checks data once and writes them, with all that is coupled, as one file that ``fit`` and the command read fast.

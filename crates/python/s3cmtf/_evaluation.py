@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _s3cmtf
+from ._checks import number, switch, whole
 from ._errors import Note
-from ._frames import frame
+from ._frames import Table, frame
+from ._parts import place_of
+from ._results import Ranking
 from ._tables import Given, given
 
 
@@ -33,8 +36,8 @@ class Evaluation:
     within_two_std: float | None = None
     mean_rmse: float | None = None
     offsets_rmse: float | None = None
-    ranking: dict[str, Any] | None = None
-    segments: Any = None
+    ranking: Ranking | None = None
+    segments: Table = None
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,12 @@ class Ablation:
     mean_rmse: float | None
     offsets_rmse: float | None
     held_out: int
-    parts: Any = None
+    parts: Table = None
 
 
 class Evaluated:
     """The part of the estimator that compares predictions with values."""
 
-    value: str | None
     record_: dict[str, Any]
 
     if TYPE_CHECKING:
@@ -85,7 +87,7 @@ class Evaluated:
         ----------
         clip : whether predictions are kept within the range of the values of training; if it is None, those of ``bayes`` are.
         rank_by, items : to whom is recommended, and what: modes; the first and the second if they are None.
-        k : how many are recommended.
+        k : how many are recommended; 10 if it is None.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
         caution : as in ``recommend``.
 
@@ -97,8 +99,9 @@ class Evaluated:
         (1, 1.0)
         """
         run = self._fitted()
-        places = [None if name is None else run.mode(str(name)) for name in (rank_by, items)]
-        found = self._measure(X, y, clip, (places[0], places[1], k, relevant, caution))
+        places = [None if name is None else place_of(run, name) for name in (rank_by, items)]
+        asked = (places[0], places[1], whole("k", k, 1), number("relevant", relevant), number("caution", caution))
+        found = self._measure(X, y, clip, asked)
         for note in found["notes"]:
             warnings.warn(note, Note, stacklevel=2)
         segments = [
@@ -111,7 +114,7 @@ class Evaluated:
         table = frame(columns, self.__dict__.get("_library", ""))
         return Evaluation(**found["errors"], ranking=found["ranking"], segments=table)
 
-    def ablate(self, *, holdout: float | None = None) -> Ablation:
+    def ablate(self, *, holdout: float = 0.1) -> Ablation:
         """Says what each coupled matrix, and each mode of times or circumstances, is worth.
 
         A share of the data that the model was fitted to is held out, and its settings are trained on the rest: with everything and
@@ -120,7 +123,7 @@ class Evaluated:
 
         Parameters
         ----------
-        holdout : the share of the entries to compare by; a tenth if it is None.
+        holdout : the share of the entries to compare by.
 
         >>> import s3cmtf
         >>> seen = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "day": [1, 2, 1, 2, 1], "stars": [5, 3, 2, 4, 1]}
@@ -128,7 +131,7 @@ class Evaluated:
         >>> list(model.ablate(holdout=0.4).parts["left_out"])
         ['day']
         """
-        found = json.loads(_s3cmtf.ablate(self._fitted(), holdout))
+        found = json.loads(_s3cmtf.ablate(self._fitted(), number("holdout", holdout)))
         for note in found.pop("notes"):
             warnings.warn(note, Note, stacklevel=2)
         parts = found.pop("parts")
@@ -141,7 +144,7 @@ class Evaluated:
         run = self._fitted()
         table, heading = given(X, "X", y, self._headings(run))
         self._check_width(table, len(run.modes()), heading)
-        found: dict[str, Any] = json.loads(_s3cmtf.evaluate(run, table.table, heading or self.value, clip, more))
+        found: dict[str, Any] = json.loads(_s3cmtf.evaluate(run, table.table, heading, switch(clip), more))
         return found
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from . import _s3cmtf
 from ._errors import Note
 from ._parts import Array
+from ._results import EpochRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +28,7 @@ class TuckerTensor:
     weights: Array | None
     factors: list[Array]
     coupled: list[Array]
-    history: list[dict[str, Any]]
+    history: list[EpochRecord]
 
     def __repr__(self) -> str:
         return f"TuckerTensor(shape {self.shape}, {'diagonal' if self.core is None else 'full'} core of {self.ranks})"
@@ -100,6 +101,8 @@ def factorize(
     values: Any = None,
     ranks: int | Sequence[int] | None = None,
     *,
+    rank: int | Sequence[int] | None = None,
+    mask: Any = None,
     shape: Sequence[int] | None = None,
     couple: Sequence[tuple[Any, ...]] = (),
     core: str = "full",
@@ -109,11 +112,13 @@ def factorize(
 
     Parameters
     ----------
-    coords : indices counted from 0: an array with a row per cell and a column per mode, or a ``sparse.COO`` or a matrix of
-        ``scipy.sparse`` with its values.
-    values : a number per cell.
-    ranks : one rank for all modes, or one for each. In a model of ``bayes`` the first concept of each mode is 1, so that
+    coords : indices counted from 0: an array with a row per cell and a column per mode, or a tuple with an array per mode, as
+        of ``np.nonzero``. Or the tensor itself, with its values: a ``sparse.COO``, a matrix of ``scipy.sparse``, an ``sptensor``
+        of pyttb, or a dense array, of which cells that are NaN or masked are unknown.
+    values : a number per cell; none where the tensor is given itself, whose ranks may then stand here.
+    ranks, rank : one rank for all modes, or one for each. In a model of ``bayes`` the first concept of each mode is 1, so that
         offsets are a part of the core; with a diagonal core the first columns are the mean and an offset per mode.
+    mask : which cells of a dense array are observed: those where it is not 0.
     shape : the size of each mode; the largest index decides if it is None.
     couple : matrices of ``scipy.sparse`` with the mode, counted from 0, whose entities their rows are: ``(0, matrix)`` or
         ``(0, matrix, "zeros")``, ``"missing"`` or ``"graph"``.
@@ -138,25 +143,41 @@ def factorize(
     >>> found = s3cmtf.factorize(cells, matrix[cells[:, 0], cells[:, 1]], 1).to_dense()
     >>> bool(np.abs(found - matrix).max() < 1e-4)
     True
+
+    The same from the matrix itself:
+
+    >>> matrix[np.add.outer(np.arange(20), np.arange(20)) % 3 == 0] = np.nan
+    >>> bool(np.abs(s3cmtf.factorize(matrix, rank=1).to_dense() - found).max() < 1e-4)
+    True
     """
     from ._estimator import S3CMTF
 
-    if values is None and hasattr(coords, "tocoo"):
-        cells = coords.tocoo()
-        shape, values, coords = shape or cells.shape, cells.data, np.column_stack([cells.row, cells.col])
+    if core not in ("full", "diagonal"):
+        raise ValueError(f"core cannot be {core!r}: it should be full or diagonal")
+    if rank is not None and ranks is not None:
+        raise TypeError("rank and ranks are the same here: give one of them")
+    ranks = rank if rank is not None else ranks
+    tensor = _tensor(coords, mask, alone=values is None or np.ndim(values) == 0)
+    if tensor is not None:
+        if ranks is None:
+            ranks = values
+        elif values is not None:
+            raise TypeError("the tensor has values of its own: give its coordinates in place of it, or no values")
+        coords, values, own = tensor
+        shape = own if shape is None else shape
     if values is None:
-        shape, values, coords = shape or coords.shape, coords.data, coords.coords.T
-    cells = np.asarray(coords)
-    rank = {"rank": ranks} if ranks is None or np.isscalar(ranks) else {"ranks": ranks}
-    said = S3CMTF(**rank, core_kind=None if core == "full" else core, **settings)
+        raise TypeError("coords are cells without values: give values, a number per cell")
+    cells, values = _coordinates(coords), np.ascontiguousarray(values, dtype=np.float32)
+    given = {"rank": ranks} if ranks is None or np.isscalar(ranks) else {"ranks": ranks}
+    said = S3CMTF(**given, core_kind=core, **settings)
     indices = [_indices(cells[:, mode]) for mode in range(cells.shape[1])]
     sizes = None if shape is None else [int(size) for size in shape]
     matrices = [_matrix(number, *matrix) for number, matrix in enumerate(couple)]
-    problem, notes = _s3cmtf.Problem.of_indices(indices, np.ascontiguousarray(values, dtype=np.float32), sizes, matrices)
+    problem, notes = _s3cmtf.Problem.of_indices(indices, values, sizes, matrices)
     for note in notes:
         warnings.warn(note, Note, stacklevel=2)
-    exact_first = said.algorithm is None and said.preset is None
-    run, _ = _s3cmtf.train(problem, said._settings(), said.preset, None, None, None, None, None, False, None, exact_first)
+    exact_first = said.algorithm is None and "preset" not in settings
+    run, _ = _s3cmtf.train(problem, said._settings(), said._preset(), None, None, None, None, None, False, None, exact_first)
     array = run.core()
     return TuckerTensor(
         core=None if core == "diagonal" else array,
@@ -165,6 +186,59 @@ def factorize(
         coupled=[matrix[6] for matrix in run.coupled()],
         history=json.loads(run.record())["history"],
     )
+
+
+def _tensor(data: Any, mask: Any, alone: bool) -> tuple[Any, Any, tuple[int, ...]] | None:
+    """Coordinates, values and shape of a tensor that is given itself, or None if these are coordinates.
+
+    A plain array is a tensor if it comes ``alone`` or with a mask: with values, it has their coordinates.
+    """
+    if all(hasattr(data, name) for name in ("subs", "vals", "shape")):
+        subs = np.asarray(data.subs)
+        # Without an entry it has no columns either.
+        return subs.reshape(-1, len(data.shape)), np.asarray(data.vals).reshape(-1), tuple(data.shape)
+    if hasattr(data, "tocoo"):
+        cells = data.tocoo()
+        return np.column_stack([cells.row, cells.col]), cells.data, cells.shape
+    if hasattr(data, "coords") and hasattr(data, "data") and hasattr(data, "shape"):
+        return np.asarray(data.coords).T, data.data, data.shape
+    if isinstance(data, tuple):
+        return None
+    if not isinstance(data, np.ndarray) and isinstance(getattr(data, "data", None), np.ndarray):
+        # A dense tensor of pyttb.
+        data = data.data
+    is_masked = isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data)
+    dense = np.ma.getdata(data) if is_masked else np.asarray(data)
+    if not (is_masked or mask is not None or alone or dense.ndim > 2):
+        return None
+    if dense.ndim < 2 or dense.dtype.kind not in "biuf":
+        raise ValueError(f"a dense tensor has numbers and 2 or more modes, but this has {dense.dtype} and {dense.ndim}")
+    seen = np.isfinite(dense) if dense.dtype.kind == "f" else np.ones(dense.shape, dtype=bool)
+    if dense.dtype.kind == "f" and np.isinf(dense).any():
+        raise ValueError("a dense tensor has numbers that are infinite: those that are unknown are NaN")
+    if mask is not None:
+        wanted = np.asarray(mask)
+        if wanted.shape != dense.shape:
+            raise ValueError(f"mask has the shape {wanted.shape}, but the tensor {dense.shape}")
+        seen &= wanted.astype(bool)
+    if is_masked:
+        seen &= ~np.ma.getmaskarray(data)
+    if not seen.any():
+        raise ValueError("no cell of the tensor is observed: all are NaN or masked")
+    return np.argwhere(seen), dense[seen], dense.shape
+
+
+def _coordinates(coords: Any) -> Array:
+    """A row per cell and a column per mode."""
+    if isinstance(coords, tuple):
+        sizes = {np.shape(index) for index in coords}
+        if len(sizes) > 1:
+            raise ValueError(f"the arrays of coords should be of one length, but are of {sorted(sizes)}")
+        return np.column_stack([np.asarray(index) for index in coords])
+    cells = np.asarray(coords)
+    if cells.ndim != 2:
+        raise ValueError(f"coords should have a row per cell and a column per mode, but has {cells.ndim} dimension(s)")
+    return cells
 
 
 def _indices(column: Any) -> np.ndarray[Any, np.dtype[np.uint32]]:

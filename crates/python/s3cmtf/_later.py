@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _s3cmtf
+from ._checks import number
 from ._coupled import Coupled, natives
 from ._errors import tell
 from ._frames import frame
 from ._parameters import PARAMETER, parameters
+from ._results import SimpleErrors
 from ._tables import Given, given
 
 Self = TypeVar("Self", bound="Later")
@@ -23,7 +25,7 @@ class Later:
     """The part of the estimator that goes on with a model."""
 
     modes_: list[str]
-    couple: Sequence[Coupled] | None
+    couple: Sequence[Coupled] | Coupled | None
 
     if TYPE_CHECKING:
 
@@ -44,10 +46,17 @@ class Later:
         def _preset(self) -> str | None: ...
 
         def _read(
-            self, X: Any, y: Any, modes: Sequence[str] | None, value: str | None, couple: Sequence[Coupled] | None
+            self,
+            X: Any,
+            y: Any,
+            modes: Sequence[str | int] | str | None,
+            value: str | int | None,
+            couple: Sequence[Coupled] | Coupled | None,
         ) -> tuple[_s3cmtf.Problem, Given, str | None]: ...
 
-    def partial_fit(self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | None = None, **words: Any) -> Self:
+    def partial_fit(
+        self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | Coupled | None = None, **words: Any
+    ) -> Self:
         """Goes on with new data: rows for new entities, and better ones for those that have new entries.
 
         The first call fits. The data of training have the new ones afterwards, so that ``recommend`` leaves out what was seen in either.
@@ -57,18 +66,26 @@ class Later:
         return self._take_in(X, y, couple, words.get("value"), update=True)
 
     def fold_in(
-        self: Self, X: Any = None, y: Any = None, *, couple: Sequence[Coupled] | None = None, value: str | None = None
+        self: Self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        couple: Sequence[Coupled] | Coupled | None = None,
+        value: str | int | None = None,
     ) -> Self:
         """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
         return self._take_in(X, y, couple, value, update=False)
 
-    def _take_in(self: Self, X: Any, y: Any, couple: Sequence[Coupled] | None, value: str | None, update: bool) -> Self:
+    def _take_in(
+        self: Self, X: Any, y: Any, couple: Sequence[Coupled] | Coupled | None, value: str | int | None, update: bool
+    ) -> Self:
         run = self._fitted()
         table, heading = (None, None) if X is None else given(X, "X", y, self._headings(run))
         if table is not None:
             self._check_width(table, len(run.modes()), heading)
         native = None if table is None else table.table
-        run, added, updated, notes = _s3cmtf.take_in(run, native, natives(couple), heading or value, update)
+        column = heading if table is None or value is None else heading or table.column(value)
+        run, added, updated, notes = _s3cmtf.take_in(run, native, natives(couple, run.modes()), column, update)
         tell(notes)
         self._take(run, None)
         self.added_ = dict(zip(self.modes_, added, strict=True))
@@ -80,11 +97,11 @@ class Later:
         X: Any,
         y: Any = None,
         *,
-        modes: Sequence[str] | None = None,
-        value: str | None = None,
-        couple: Sequence[Coupled] | None = None,
-        budget: float | None = None,
-        holdout: float | None = None,
+        modes: Sequence[str | int] | str | None = None,
+        value: str | int | None = None,
+        couple: Sequence[Coupled] | Coupled | None = None,
+        budget: float = 60.0,
+        holdout: float = 0.1,
         refit: bool = True,
     ) -> Self:
         """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
@@ -95,15 +112,24 @@ class Later:
         should beat both.
         """
         problem, table, _ = self._read(X, y, modes, value, couple)
-        matrices = list((couple if couple is not None else self.couple) or [])
-        searched = _s3cmtf.tune(problem, self._settings(), self._preset(), budget, holdout, len(matrices), None)
+        coupled = couple if couple is not None else self.couple
+        matrices = [coupled] if isinstance(coupled, Coupled) else list(coupled or [])
+        searched = _s3cmtf.tune(
+            problem,
+            self._settings(),
+            self._preset(),
+            number("budget", budget),
+            number("holdout", holdout),
+            len(matrices),
+            None,
+        )
         found = json.loads(searched)
         trials = found["trials"]
         columns = _trial_columns(trials)
         if any(found["words"]):
             columns["change"] = np.array(found["words"], dtype=object)
         self.trials_ = frame(columns, table.library)
-        self.simple_errors_ = {name: found[name] for name in ("mean_rmse", "offsets_rmse")}
+        self.simple_errors_ = SimpleErrors(mean_rmse=found["mean_rmse"], offsets_rmse=found["offsets_rmse"])
         self.couple_ = _changed(matrices, found["changes"])
         chosen = found["chosen"]
         if chosen is not None:

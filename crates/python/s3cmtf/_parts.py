@@ -14,6 +14,16 @@ from ._frames import frame
 Array = np.ndarray[Any, Any]
 
 
+def heading(label: Any) -> str:
+    """What a column is called whose label is a number, and its mode: a number alone would be taken for a place."""
+    return f"column {label}"
+
+
+def place_of(run: _s3cmtf.Run, mode: Any) -> int:
+    """The place of a mode that goes by this name, or by the number that is the label of its column."""
+    return run.mode(heading(mode) if heading(mode) in run.modes() else str(mode))
+
+
 class Factors(Mapping[str, Array]):
     """The factor of each mode by its name: a row per entity, a column per concept."""
 
@@ -23,7 +33,7 @@ class Factors(Mapping[str, Array]):
         self._library = library
 
     def __getitem__(self, mode: str) -> Array:
-        return self._run.factor(self._run.mode(str(mode)))[0]
+        return self._run.factor(place_of(self._run, mode))[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._run.modes())
@@ -40,7 +50,7 @@ class Factors(Mapping[str, Array]):
 
     def frame(self, mode: str) -> Any:
         """The factor as a table, with the entities in its first column."""
-        return _frame(mode, self.names(mode), self[mode], self._library)
+        return _frame(self._run.modes()[place_of(self._run, mode)], self.names(mode), self[mode], self._library)
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._parts import Array
+from ._parts import Array, place_of
+from ._results import Cluster, Concept, spelled
 
 if TYPE_CHECKING:
     from ._discovery import Concepts
@@ -116,7 +117,7 @@ class Plot:
         self._model = model
 
     def history(self, *, backend: str | None = None) -> Any:
-        """The RMSE of each epoch, on the data of training and on the test."""
+        """The RMSE of each epoch, on the data of training, on the test, and on the entries that ``patience`` watched."""
         return self._draw(self._history(), backend)
 
     def concepts(self, mode: str, *, most: int = 6, n: int = 4, backend: str | None = None) -> Any:
@@ -139,8 +140,8 @@ class Plot:
         mode: str,
         k: int | str = "auto",
         *,
-        most: int | None = None,
-        seed: int | None = None,
+        most: int = 20,
+        seed: int = 1,
         backend: str | None = None,
     ) -> Any:
         """A map of a mode's entities, near to each other where predictions are alike, coloured by cluster."""
@@ -152,24 +153,29 @@ class Plot:
 
     def _history(self) -> Lines:
         self._model._fitted()
-        epochs = self._model.record_["history"]
+        epochs, watched = self._model.record_["history"], self._model.validation_curve_.tolist()
         curves = {"training": "train_rmse", "test": "test_rmse"}
         lines = {
             label: [np.nan if epoch[name] is None else epoch[name] for epoch in epochs]
             for label, name in curves.items()
             if any(epoch[name] is not None for epoch in epochs)
         }
-        return Lines("", [epoch["epoch"] for epoch in epochs], "epoch", lines, "RMSE")
+        if watched:
+            lines["validation"] = watched
+        # What patience watched has epochs behind the best, which show that it was.
+        length = max(len(epochs), len(watched))
+        padded = {label: [*line, *[np.nan] * (length - len(line))] for label, line in lines.items()}
+        return Lines("", list(range(1, length + 1)), "epoch", padded, "RMSE")
 
     def _concepts(self, mode: str, most: int, n: int) -> Panels:
         found = self._model.concepts(mode, n=n)
         run = self._model._fitted()
-        names = run.names(run.mode(str(mode)))
+        names = run.names(place_of(run, mode))
         strong = [concept for concept in found.described if concept["strength"] >= WEAKEST] or found.described[:1]
         return Panels([self._concept(concept, names) for concept in strong[:most]])
 
     @staticmethod
-    def _concept(concept: dict[str, Any], names: list[str]) -> Bars | Lines:
+    def _concept(concept: Concept, names: list[str]) -> Bars | Lines:
         title = f"{concept['name']}, {concept['strength']:.0%}"
         if concept["about"] or concept["opposite"]:
             title += f": {cut(concept['about'])}\nopposite: {cut(concept['opposite'])}"
@@ -184,7 +190,7 @@ class Plot:
         found = self._model.concepts(n=1)
         run = self._model._fitted()
         modes = run.modes()
-        said = [None if name is None else run.mode(str(name)) for name in (rows, columns)]
+        said = [None if name is None else place_of(run, name) for name in (rows, columns)]
         free = [place for place in range(len(modes)) if place not in said]
         down, across = [free.pop(0) if place is None else place for place in said]
         if down == across:
@@ -200,10 +206,10 @@ class Plot:
         title = f"with the average {' and '.join(others)}" if others else ""
         return Heat(title, labels[0], labels[1], values, modes[down], modes[across], f"adds to {run.value() or 'value'}")
 
-    def _clusters(self, mode: str, k: int | str, most: int | None, seed: int | None) -> Points:
+    def _clusters(self, mode: str, k: int | str, most: int, seed: int) -> Points:
         found = self._model.clusters(mode, k, most=most, n=2, seed=seed)
         run = self._model._fitted()
-        names = run.names(run.mode(str(mode)))
+        names = run.names(place_of(run, mode))
         labels = [f"{one['cluster']}: {cut(_marks(one))} ({one['size']})" for one in found.described]
         numbers = [one["cluster"] for one in found.described]
         centres = np.array([found.map[found.labels == number].mean(axis=0) for number in numbers])
@@ -231,8 +237,12 @@ def _label(found: Concepts, name: str) -> str:
     return cut(f"{name} {about}".strip(), 22)
 
 
-def _marks(cluster: dict[str, Any]) -> str:
+def _marks(cluster: Cluster) -> str:
     """What marks a cluster out: a column of each coupled matrix, or two of the only one; else whoever is most typical."""
-    marks = [[column["name"] for column in mark["columns"]] for mark in cluster["marks"] if mark["columns"]]
+    marks = [
+        [spelled(mark["matrix"], column["name"]) for column in mark["columns"]]
+        for mark in cluster["marks"]
+        if mark["columns"]
+    ]
     told = marks[0][:2] if len(marks) == 1 else [columns[0] for columns in marks]
     return ", ".join(told or [one["name"] for one in cluster["typical"]])

@@ -26,6 +26,7 @@ class Epoch:
     test_rmse: float | None = None
     evaluation_seconds: float = 0.0
     rate: float | None = None
+    validation_rmse: float | None = None
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Epoch:

@@ -22,6 +22,7 @@ __all__ = [
     "ablate",
     "clusters",
     "concepts",
+    "defaults",
     "evaluate",
     "instructions",
     "load",
@@ -51,6 +52,7 @@ class Table:
     def arrow(name: str, stream: Any) -> Table: ...
     @staticmethod
     def columns(name: str, rows: int, columns: Sequence[tuple[str, _Fetchable]]) -> Table: ...
+    def skipping(self, skip_empty: bool) -> Table: ...
 
 @final
 class Couple:
@@ -60,7 +62,7 @@ class Couple:
         table: Table,
         columns: list[str],
         split: str | None,
-        absent: str,
+        absent: str | None,
         weight: float | None,
         name: str | None,
     ) -> Couple: ...
@@ -103,6 +105,7 @@ class Run:
 
 def settings() -> list[str]: ...
 def params(settings: dict[str, Any], preset: str | None) -> str: ...
+def defaults() -> str: ...
 def instructions() -> str: ...
 def load(folder: str | os.PathLike[str]) -> Run: ...
 def train(
@@ -138,9 +141,10 @@ def recommend(
     items: int,
     n: int | None,
     at: list[tuple[int, str]],
-    having: list[tuple[str, str]],
+    having: list[tuple[str, list[str]]],
     include_seen: bool,
     caution: float | None,
+    clip: bool | None,
 ) -> tuple[_Ids, _Ids, _Floats, list[str]]: ...
 def profile(run: Run, by: int, entity: str, items: int, at: list[tuple[int, str]], n: int | None) -> str: ...
 def similar(run: Run, mode: int, entity: str, n: int | None) -> str: ...

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _html, _s3cmtf
+from ._columns import Kind
 
 if TYPE_CHECKING:
     from ._parts import Factors
 
 Self = TypeVar("Self", bound="Saved")
 
+KINDS = "python.json"
+"""The file beside a model that says what its ids were: texts of digits, numbers, categories."""
+
 
 class Saved:
     """The part of the estimator that keeps and shows a fitted model."""
 
     _run: _s3cmtf.Run
+    _kinds: dict[str, Kind | None]
+    _library: str
     record_: dict[str, Any]
 
     if TYPE_CHECKING:
@@ -42,6 +49,22 @@ class Saved:
         True
         """
         self._fitted().save(os.fspath(folder), data)
+        if "_kinds" in self.__dict__:
+            kinds = {mode: None if kind is None else [kind.of, kind.is_category] for mode, kind in self._kinds.items()}
+            said = {"fingerprint": self.record_["data"]["fingerprint"], "library": self._library, "kinds": kinds}
+            Path(folder, KINDS).write_text(json.dumps(said), encoding="utf-8")
+
+    def _load_kinds(self, folder: str | os.PathLike[str]) -> None:
+        """What ids were in the data, if it was Python that saved this model: the library knows their names alone."""
+        try:
+            said = json.loads(Path(folder, KINDS).read_text(encoding="utf-8"))
+            # A file of Python stays where the command has put another model.
+            if said["fingerprint"] != self.record_["data"]["fingerprint"]:
+                return
+            self._kinds = {mode: None if kind is None else Kind(*kind) for mode, kind in said["kinds"].items()}
+            self._library = said["library"]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return
 
     def export(self, folder: str | os.PathLike[str], to: str = "parquet") -> list[str]:
         """Writes core and factors with their names for other programs: ``to`` parquet, csv, npz or safetensors.
@@ -106,6 +129,7 @@ class Saved:
         ]
         history = self.record_["history"]
         curves = {
-            name: [epoch[name] for epoch in history if epoch[name] is not None] for name in ("train_rmse", "test_rmse")
+            name: [epoch[name] for epoch in history if epoch.get(name) is not None]
+            for name in ("train_rmse", "test_rmse", "validation_rmse")
         }
         return _html.page(repr(self), [row for row in rows if row[1]], curves)

@@ -2,161 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _s3cmtf
-
-MISSING = np.uint32(0xFFFFFFFF)
-"""The code of a value that is not there."""
-
-Fetched = tuple[str, "np.ndarray[Any, Any]", "list[str] | None"]
-
-
-class Column:
-    """A column of an array or of a pandas frame, which is turned into plain numbers when it is asked for."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def fetch(self, most: int | None) -> Fetched:
-        """The first values, at most so many: their kind, an array, and labels where the array has codes."""
-        values = self.values if most is None else self.values[:most]
-        return _of_array(np.asarray(values))
-
-    @property
-    def kind(self) -> str:
-        """What the names of its values are: int, text, category, time or number."""
-        return _kind_of_dtype(np.asarray(self.values[:1]).dtype)
-
-
-class SeriesColumn(Column):
-    """A column of a pandas frame."""
-
-    def fetch(self, most: int | None) -> Fetched:
-        series = self.values if most is None else self.values.iloc[:most]
-        return _of_series(series)
-
-    @property
-    def kind(self) -> str:
-        return _kind_of_dtype(self.values.dtype)
-
-
-class CodedColumn(Column):
-    """Codes among labels."""
-
-    def __init__(self, codes: Any, labels: Sequence[Any]) -> None:
-        super().__init__(codes)
-        self.labels = labels
-
-    def fetch(self, most: int | None) -> Fetched:
-        return _coded(np.asarray(self.values)[:most], self.labels)
-
-    @property
-    def kind(self) -> str:
-        return "text"
-
-
-def _kind_of_dtype(dtype: Any) -> str:
-    name = str(dtype)
-    if name == "category":
-        return "category"
-    numpy_kind = getattr(dtype, "kind", "O")
-    return {"i": "int", "u": "int", "b": "int", "f": "number", "M": "time"}.get(numpy_kind, "text")
-
-
-def _of_array(array: np.ndarray[Any, Any]) -> Fetched:
-    kind = array.dtype.kind
-    if array.ndim != 1:
-        raise ValueError(f"a column has one dimension, but this has {array.ndim}")
-    if kind in "bi" or (kind == "u" and array.dtype.itemsize < 8):
-        return "signed", np.ascontiguousarray(array, dtype=np.int64), None
-    if kind == "u":
-        return "unsigned", np.ascontiguousarray(array, dtype=np.uint64), None
-    if kind == "f":
-        return "numbers", np.ascontiguousarray(array, dtype=np.float64), None
-    if kind == "M":
-        return "times", np.ascontiguousarray(array.astype("datetime64[s]").view(np.int64)), None
-    if kind in "US":
-        labels, codes = np.unique(array, return_inverse=True)
-        names = labels.tolist() if kind == "U" else [name.decode() for name in labels.tolist()]
-        return _coded(codes.reshape(-1), names)
-    if kind == "O":
-        return _of_objects(array.tolist())
-    if kind == "c":
-        raise ValueError("Complex data not supported: a column has real numbers, texts or times")
-    raise ValueError(f"a column of {array.dtype} has neither ids, numbers nor times")
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value) or str(value) in ("NaT", "<NA>")
-
-
-def _of_objects(values: list[Any]) -> Fetched:
-    first = next((value for value in values if not _is_missing(value)), None)
-    if isinstance(first, datetime.date):
-        times = [None if _is_missing(value) else value for value in values]
-        return _of_array(np.array(times, dtype="datetime64[s]"))
-    if isinstance(first, (dict, list, set)):
-        raise TypeError(f"argument must be a string or a number: {type(first).__name__} is no id, number or time")
-    known: dict[str, int] = {}
-    codes = [MISSING if _is_missing(value) else known.setdefault(str(value), len(known)) for value in values]
-    return "texts", np.array(codes, dtype=np.uint32), list(known)
-
-
-def _coded(codes: np.ndarray[Any, Any], labels: Iterable[Any]) -> Fetched:
-    names = [str(label) for label in labels]
-    whole = np.ascontiguousarray(codes.astype(np.uint32))
-    if len(set(names)) == len(names):
-        return "texts", whole, names
-    # Two labels that read the same, such as 1 and "1", are one.
-    known: dict[str, int] = {}
-    moved = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.uint32)
-    there = whole < len(names)
-    again = np.where(there, moved[np.where(there, whole, 0)], MISSING)
-    return "texts", np.ascontiguousarray(again, dtype=np.uint32), list(known)
-
-
-def _of_series(series: Any) -> Fetched:
-    dtype = series.dtype
-    if str(dtype) == "category":
-        return _coded(series.cat.codes.to_numpy().astype(np.int64), series.cat.categories.tolist())
-    if str(dtype).startswith("period"):
-        series = series.dt.to_timestamp()
-        dtype = series.dtype
-    kind = getattr(dtype, "kind", "O")
-    if kind == "M":
-        if getattr(dtype, "tz", None) is not None or "UTC" in str(dtype):
-            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _of_array(series.to_numpy(dtype="datetime64[s]"))
-    if isinstance(dtype, np.dtype) and kind != "O":
-        return _of_array(series.to_numpy())
-    if kind in "biuf":
-        # A type of its own, in which values may be missing: those are no numbers.
-        return _of_array(
-            series.to_numpy(dtype=np.float64, na_value=np.nan)
-            if series.hasnans
-            else series.to_numpy(dtype=dtype.numpy_dtype)
-        )
-    first = series.iloc[0] if len(series) else None
-    if isinstance(first, (datetime.date, dict, list, set)):
-        return _of_objects(series.tolist())
-    import pandas
-
-    codes, labels = pandas.factorize(series)
-    return _coded(codes, labels.tolist())
-
-
-def is_instance(value: Any, module: str, *names: str) -> bool:
-    """Whether a value is of a type of a library, without importing it: who has such a value has done so."""
-    library = sys.modules.get(module)
-    return library is not None and any(isinstance(value, getattr(library, name)) for name in names if hasattr(library, name))
+from ._columns import Column, Kind, SeriesColumn, is_instance
+from ._errors import UnknownName
+from ._parts import heading
 
 
 class Files:
@@ -192,31 +49,78 @@ def is_files(data: Any) -> bool:
 
 
 class Given:
-    """A table, its headings, and what its columns hold; headings are None where only its files know them."""
+    """A table, its headings, and what its columns hold; headings are None where only its files know them.
 
-    def __init__(self, table: _s3cmtf.Table, kinds: dict[str, str] | None, library: str) -> None:
+    ``labels`` has the headings of columns whose labels are numbers, by these.
+    """
+
+    def __init__(
+        self,
+        table: _s3cmtf.Table,
+        kinds: dict[str, Kind] | None,
+        library: str,
+        name: str = "X",
+        labels: Mapping[Any, str] | None = None,
+    ) -> None:
         self.table = table
         self.kinds = kinds
         self.library = library
+        self.name = name
+        self.labels: dict[Any, str] = dict(labels or {})
 
     @property
     def order(self) -> int | None:
         return None if self.kinds is None else len(self.kinds)
 
+    def column(self, said: Any) -> str:
+        """The heading that is meant. A number is a label; where columns have texts for labels, none is meant by it.
+
+        Arrays and files without headings have neither: the library takes numbers for places there.
+        """
+        label = self.labels.get(said)
+        if label is not None:
+            return label
+        if isinstance(said, str):
+            return self.labels.get(int(said), said) if said.isdecimal() and self.labels else said
+        if isinstance(said, (int, np.integer)) and self.kinds is not None and self.library != "numpy":
+            shown = [str(label) for label in (self.labels or self.kinds)]
+            more = f" and {len(shown) - LISTED} more" if len(shown) > LISTED else ""
+            raise UnknownName(f"{self.name}: has no column {said} (its columns are {', '.join(shown[:LISTED])}{more})")
+        return str(said)
+
+    def spec(self, said: Any) -> str:
+        """What is meant by ``column`` or ``column:bins``."""
+        if not isinstance(said, str):
+            return self.column(said)
+        column, colon, bins = said.partition(":")
+        return f"{self.column(column)}{colon}{bins}"
+
+    def mode(self, said: Any) -> str:
+        """What is meant by ``column``, ``column:bins`` or ``name=column``."""
+        if not isinstance(said, str):
+            return self.column(said)
+        rest, colon, bins = said.partition(":")
+        name, equals, column = rest.rpartition("=")
+        return f"{name}{equals}{self.column(column)}{colon}{bins}"
+
+
+LISTED = 30
+"""The columns that a message lists at most."""
+
 
 def surprises(
-    problem: _s3cmtf.Problem, kinds: dict[str, str] | None, modes: Sequence[str] | None, value: str | None
+    problem: _s3cmtf.Problem, kinds: dict[str, Kind] | None, modes: Sequence[str] | None, value: str | None
 ) -> list[str]:
     """What may not be meant, of what was said about a table: that rows are counted, and that every second is a time."""
     if kinds is None or modes is None:
         return []
     found = []
-    columns = [str(mode).rpartition("=")[2] if ":" not in str(mode) else None for mode in modes]
+    columns = [mode.rpartition("=")[2] if ":" not in mode else "" for mode in modes]
     for column, name, rows in zip(columns, problem.modes(), problem.rows(), strict=True):
-        if kinds.get(column or "") == "time" and 2 * rows > len(problem) > 1:
+        if column in kinds and kinds[column].of == "time" and 2 * rows > len(problem) > 1:
             found.append(f'mode {name} has {rows} times for {len(problem)} entries: "{column}:month" puts them together')
-    said = {str(mode).rpartition("=")[2].partition(":")[0] for mode in modes}
-    left = [column for column, kind in kinds.items() if kind in ("int", "number") and column not in said]
+    said = {mode.partition(":")[0].rpartition("=")[2] for mode in modes}
+    left = [column for column, kind in kinds.items() if kind.of in ("int", "number") and column not in said]
     if value is None and left:
         found.append(f"rows are counted: value says which column has the values, such as {left[0]}")
     return found
@@ -247,23 +151,31 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
             y = data.data
         return _of_columns(name, _named(list(data.coords), headings), y, "numpy")
     if is_instance(data, "pandas", "DataFrame"):
-        labels = [
-            str(place + 1) if isinstance(label, (int, np.integer)) else str(label)
-            for place, label in enumerate(data.columns)
-        ]
-        columns: list[tuple[str, Column]] = [
-            (label, SeriesColumn(data.iloc[:, place])) for place, label in enumerate(labels)
-        ]
-        return _of_columns(name, columns, y, "pandas")
+        columns = [SeriesColumn(data.iloc[:, place]) for place in range(data.shape[1])]
+        return _of_labelled(name, list(data.columns), columns, y, "pandas", headings)
     if isinstance(data, dict):
         if data and all(isinstance(values, str) or not hasattr(values, "__len__") for values in data.values()):
             # One cell, as people write it.
             data = {key: [value] for key, value in data.items()}
-        return _of_columns(name, [(str(key), _column(values)) for key, values in data.items()], y, "dict")
+        return _of_labelled(name, list(data), [_column(values) for values in data.values()], y, "dict", headings)
     if hasattr(data, "__arrow_c_stream__"):
         return _of_arrow(name, data, y)
     array = _matrix(data)
     return _of_columns(name, _named([array[:, place] for place in range(array.shape[1])], headings), y, "numpy")
+
+
+def _of_labelled(
+    name: str, labels: list[Any], columns: Sequence[Column], y: Any, library: str, headings: Sequence[str] | None
+) -> tuple[Given, str | None]:
+    """Columns with labels of any kind. Those that are numbers get headings that nobody takes for places."""
+    numbers = {label for label in labels if isinstance(label, (int, np.integer)) and not isinstance(label, bool)}
+    names = [heading(label) if label in numbers else str(label) for label in labels]
+    if numbers and headings is not None and len(headings) == len(names) and not set(headings) <= set(names):
+        # The model is one of an array or of a file without headings.
+        names, numbers = list(headings), set()
+    found, value = _of_columns(name, list(zip(names, columns, strict=True)), y, library)
+    found.labels = {label: own for label, own in zip(labels, names, strict=True) if label in numbers}
+    return found, value
 
 
 def _of_pandas_series(name: str, data: Any, y: Any) -> tuple[Given, str | None]:
@@ -335,11 +247,12 @@ def _of_columns(name: str, columns: list[tuple[str, Column]], y: Any, library: s
     for label, column in columns:
         if len(column.values) != rows:
             raise ValueError(f"{name}: column {label!r} has {len(column.values)} values, but there are {rows} rows")
-    return Given(_s3cmtf.Table.columns(name, rows, columns), kinds, library), heading
+    return Given(_s3cmtf.Table.columns(name, rows, columns), kinds, library, name), heading
 
 
 def _of_arrow(name: str, data: Any, y: Any) -> tuple[Given, str | None]:
     heading, library = None, "polars" if is_instance(data, "polars", "DataFrame") else "pyarrow"
+    data = _local(data, library)
     if y is not None and library == "polars":
         import polars
 
@@ -350,10 +263,27 @@ def _of_arrow(name: str, data: Any, y: Any) -> tuple[Given, str | None]:
 
         heading = _heading(y, data.column_names)
         data = data.append_column(heading, pyarrow.array(np.asarray(y)))
-    return Given(_s3cmtf.Table.arrow(name, data), _arrow_kinds(data), library), heading
+    return Given(_s3cmtf.Table.arrow(name, data), _arrow_kinds(data), library, name), heading
 
 
-def _arrow_kinds(data: Any) -> dict[str, str] | None:
+def _local(data: Any, library: str) -> Any:
+    """The same with times as the clock shows them in the data's own zone, which says which hour, day and month it is."""
+    if library == "polars":
+        zoned = [name for name, of in data.schema.items() if getattr(of, "time_zone", None) is not None]
+        if zoned:
+            import polars
+
+            data = data.with_columns(polars.col(*zoned).dt.replace_time_zone(None))
+    elif is_instance(data, "pyarrow", "Table", "RecordBatch"):
+        for place, field in enumerate(data.schema):
+            if getattr(field.type, "tz", None) is not None:
+                import pyarrow.compute
+
+                data = data.set_column(place, field.name, pyarrow.compute.local_timestamp(data.column(place)))
+    return data
+
+
+def _arrow_kinds(data: Any) -> dict[str, Kind] | None:
     fields = getattr(data, "schema", None)
     if fields is None:
         return None
@@ -361,9 +291,11 @@ def _arrow_kinds(data: Any) -> dict[str, str] | None:
     return {str(name): _arrow_kind(str(of).lower()) for name, of in named}
 
 
-def _arrow_kind(name: str) -> str:
-    if name.startswith(("dictionary", "categorical", "enum")):
-        return "category"
-    if name.startswith(("int", "uint", "bool")):
-        return "int"
-    return "time" if name.startswith(("timestamp", "date")) else "text"
+def _arrow_kind(name: str) -> Kind:
+    if name.startswith("dictionary"):
+        return Kind(_arrow_kind(name.partition("values=")[2]).of, is_category=True)
+    if name.startswith(("categorical", "enum")):
+        return Kind("text", is_category=True)
+    kinds = {"int": "int", "uint": "int", "bool": "bool", "float": "number", "double": "number"}
+    kinds |= {"halffloat": "number", "timestamp": "time", "date": "time"}
+    return Kind(next((of for start, of in kinds.items() if name.startswith(start)), "text"))

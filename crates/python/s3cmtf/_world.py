@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import _s3cmtf
-from ._frames import frame
+from ._checks import number, whole
+from ._frames import Table, frame
 from ._parts import Array
 
 
@@ -21,11 +22,11 @@ class World:
     ratings without it, ``themes`` the planted group of each business, by name, and ``groups`` those of users.
     """
 
-    ratings: Any
-    test: Any
-    friends: Any
-    categories: Any
-    cities: Any
+    ratings: Table
+    test: Table
+    friends: Table
+    categories: Table
+    cities: Table
     noise: float
     truth: Array
     test_truth: Array
@@ -39,12 +40,12 @@ class World:
 
 def make_world(
     *,
-    users: int | None = None,
-    businesses: int | None = None,
-    months: int | None = None,
-    ratings: int | None = None,
-    noise: float | None = None,
-    seed: int | None = None,
+    users: int = 2000,
+    businesses: int = 800,
+    months: int = 24,
+    ratings: int = 60_000,
+    noise: float = 0.5,
+    seed: int = 1,
 ) -> World:
     """Makes the world of ``s3cmtf demo``, or a smaller or larger one; the same for the same numbers.
 
@@ -53,14 +54,19 @@ def make_world(
     >>> list(world.ratings), len(world.ratings["stars"]), world.noise
     (['user', 'business', 'month', 'stars'], 1600, 0.5)
     """
-    cells, names, groups, truth, scatter = _s3cmtf.world(users, businesses, months, ratings, noise, seed)
+    cells, names, groups, truth, scatter = _s3cmtf.world(
+        whole("users", users),
+        whole("businesses", businesses),
+        whole("months", months),
+        whole("ratings", ratings),
+        number("noise", noise),
+        whole("seed", seed),
+    )
     user, business, month, category, city, theme = (np.array(some, dtype=object) for some in names)
 
-    def table(number: int, columns: dict[str, Array], values: str | None = None) -> Any:
-        ids, numbers = cells[number]
-        named: dict[str, Any] = {
-            heading: labels[place] for (heading, labels), place in zip(columns.items(), ids, strict=True)
-        }
+    def table(place: int, columns: dict[str, Array], values: str | None = None) -> Table:
+        ids, numbers = cells[place]
+        named: dict[str, Any] = {heading: labels[rows] for (heading, labels), rows in zip(columns.items(), ids, strict=True)}
         return frame(named if values is None else {**named, values: numbers.astype(np.float64)})
 
     rated = {"user": user, "business": business, "month": month}

@@ -18,7 +18,7 @@ type Recommended<'py> =
     (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f32>>, Vec<String>);
 
 /// What to recommend of mode `items` to entities of mode `by`, or to all of them. `at` says which entities stand for other
-/// modes, `having` which columns of coupled matrices items must have.
+/// modes, `having` which columns of coupled matrices items must have: of each matrix one of these. `clip` is as in predictions.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn recommend<'py>(
@@ -29,9 +29,10 @@ pub(crate) fn recommend<'py>(
     items: usize,
     n: Option<usize>,
     at: Vec<(usize, String)>,
-    having: Vec<(String, String)>,
+    having: Vec<(String, Vec<String>)>,
     include_seen: bool,
     caution: Option<f32>,
+    clip: Option<bool>,
 ) -> PyResult<Recommended<'py>> {
     let (whom, what, values, reasons) = detached(py, || {
         let recommender = recommender(run, (by, items), &at, &having, include_seen)?;
@@ -44,7 +45,8 @@ pub(crate) fn recommend<'py>(
             why.iter().flatten().map(|why| why.as_ref().map_or(String::new(), |why| reasons.words(why)));
         let whom: Vec<u32> =
             rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |_| row)).collect();
-        let (what, values) = best.iter().flatten().map(|best| (best.row, best.value)).unzip();
+        let shown = |value: f32| run.run.model.shown(value, clip);
+        let (what, values) = best.iter().flatten().map(|best| (best.row, shown(best.value))).unzip();
         Ok::<(_, Vec<u32>, Vec<f32>, _), _>((whom, what, values, words.collect()))
     })?;
     Ok((whom.into_pyarray(py), what.into_pyarray(py), values.into_pyarray(py), reasons))
@@ -54,7 +56,7 @@ fn recommender<'a>(
     run: &'a Run,
     (by, items): (usize, usize),
     at: &[(usize, String)],
-    having: &[(String, String)],
+    having: &[(String, Vec<String>)],
     include_seen: bool,
 ) -> Result<Recommender<'a>, Error> {
     let model = &run.run.model;
@@ -74,9 +76,10 @@ fn recommender<'a>(
     if !include_seen {
         recommender = recommender.without_seen(data)?;
     }
-    having
-        .iter()
-        .try_fold(recommender, |recommender, (matrix, column)| recommender.having(data, matrix, column))
+    having.iter().try_fold(recommender, |recommender, (matrix, columns)| {
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        recommender.having_any(data, matrix, &columns)
+    })
 }
 
 /// The rows of the entities; of all, if none are named.

@@ -11,15 +11,19 @@ use s3cmtf::{Error, files};
 
 use crate::pool::with_threads;
 
+/// The characters of a message at most.
+const MOST: usize = 2000;
+
 /// The exception that an error is.
 pub(crate) fn exception(error: Error) -> PyErr {
-    let error = files::with_line(error);
+    let error = in_python(files::with_line(error));
     let near = match &error {
         Error::Io { path, source } if source.kind() == ErrorKind::NotFound => files::similar(path),
         _ => None,
     };
     let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
     let words = format!("{error}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves such rows out");
+    let words = short(words);
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             PyFileNotFoundError::new_err(words)
@@ -28,6 +32,38 @@ pub(crate) fn exception(error: Error) -> PyErr {
         Error::Io { .. } => PyOSError::new_err(words),
         Error::Unknown(_) => unknown_name(words),
         _ => PyValueError::new_err(words),
+    }
+}
+
+/// Settings that go by another name in Python.
+fn in_python(error: Error) -> Error {
+    match error {
+        Error::Param { name, expected, value } => {
+            let name = match name {
+                "threads" => "n_threads",
+                "core" => "core_kind",
+                "lambda-reg" => "lambda_reg",
+                "lambda-couple" => "lambda_couple",
+                other => other,
+            };
+            Error::Param { name, expected, value }
+        }
+        Error::Asked(what) => {
+            let named =
+                [("threads cannot be", "n_threads cannot be"), ("core cannot be", "core_kind cannot be")];
+            let found =
+                named.iter().find_map(|(own, here)| Some(format!("{here}{}", what.strip_prefix(own)?)));
+            Error::Asked(found.unwrap_or(what))
+        }
+        other => other,
+    }
+}
+
+/// The same in at most so many characters: what a table holds may be a page or a whole library.
+fn short(words: String) -> String {
+    match words.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} ..", &words[..end]),
+        None => words,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use s3cmtf::input::{Later, Note};
-use s3cmtf::{FoldIn, Folded, Problem};
+use s3cmtf::{Error, FoldIn, Folded, Problem};
 
 use crate::error::detached;
 use crate::run::Run;
@@ -33,7 +33,7 @@ pub(crate) fn take_in(
         let fold = FoldIn::new(&run.model, &run.record.params).namings(namings).duplicates(duplicates);
         let fold = entries.clone().into_iter().fold(fold, FoldIn::entries);
         let fold = coupled.iter().cloned().fold(fold, FoldIn::couple);
-        let folded = if update { fold.update() } else { fold.fold_in() }?;
+        let folded = if update { fold.update() } else { fold.fold_in() }.map_err(in_python)?;
         let grown = |before: &Problem| {
             before.with_later(folded.model.modes(), entries.as_ref(), &coupled, duplicates)
         };
@@ -42,6 +42,18 @@ pub(crate) fn take_in(
     })?;
     let mut record = run.record.clone();
     record.data.later_entries += entries;
-    told.extend(notes);
+    told.extend(notes.iter().map(|note| renamed(note)));
     Ok((Run { run: s3cmtf::Run { model, record }, data }, added, updated, told))
+}
+
+fn in_python(error: Error) -> Error {
+    match error {
+        Error::Problem(what) => Error::Problem(renamed(&what)),
+        other => other,
+    }
+}
+
+/// What the library and the command call `update` goes by scikit-learn's name.
+fn renamed(words: &str) -> String {
+    words.replace("update takes", "partial_fit takes")
 }

@@ -22,7 +22,9 @@ use pyo3::prelude::*;
 mod _s3cmtf {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use s3cmtf::Params;
+    use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP};
+    use s3cmtf::world::WorldParams;
+    use s3cmtf::{Ablation, Checkpoint, Params, Tuning};
 
     use crate::convert::{json, said};
 
@@ -57,6 +59,29 @@ mod _s3cmtf {
     #[pyfunction]
     fn params(settings: &Bound<'_, PyDict>, preset: Option<&str>) -> PyResult<String> {
         json(&said(settings, preset, None, None)?)
+    }
+
+    /// What goes without saying beside settings, as JSON: what signatures in Python show, and a test holds to this.
+    #[pyfunction]
+    fn defaults() -> PyResult<String> {
+        let world = WorldParams::default();
+        json(&serde_json::json!({
+            "n": TOP,
+            "most": MOST_CLUSTERS,
+            "seed": SEED,
+            "budget": Tuning::BUDGET.as_secs_f64(),
+            "tune_holdout": Tuning::HOLDOUT,
+            "ablate_holdout": Ablation::HOLDOUT,
+            "checkpoint_every": Checkpoint::EVERY.as_secs_f64(),
+            "world": {
+                "users": world.users,
+                "businesses": world.businesses,
+                "months": world.months,
+                "ratings": world.ratings,
+                "noise": world.noise,
+                "seed": world.seed,
+            },
+        }))
     }
 
     /// The vector instructions that runs on this machine use unless told otherwise.

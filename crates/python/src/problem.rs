@@ -72,7 +72,8 @@ impl Problem {
                 None => builder.build(),
             }
         })?;
-        let notes = problem.notes().to_vec();
+        let mut notes = problem.notes().to_vec();
+        notes.extend(Note::constant(&problem).map(|note| note.to_string()));
         Ok((Problem(problem), notes))
     }
 

@@ -65,4 +65,5 @@ def command():
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    run.path = str(path)
     return run

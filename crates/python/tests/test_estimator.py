@@ -27,13 +27,12 @@ DOES_NOT_APPLY = {
 }
 
 
-def test_the_parameters_are_the_librarys_settings_and_have_no_defaults_of_their_own():
+def test_the_parameters_are_the_librarys_settings():
     signature = inspect.signature(s3cmtf.S3CMTF.__init__).parameters
     settings = {PARAMETER.get(name, name) for name in _s3cmtf.settings()}
     assert settings <= set(signature)
     own = {"self", "rank", "modes", "value", "couple", "duplicates", "preset", "verbose", "callbacks", "keep_data"}
     assert set(signature) - settings == own
-    assert all(signature[name].default is None for name in settings)
 
 
 def test_the_constructor_keeps_what_it_is_given_and_clone_works():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+import pyttb
 import scipy.sparse
 import sparse
 import tensorly
@@ -96,6 +98,59 @@ def test_a_sparse_tensor_brings_its_values_and_its_shape(planted):
     assert found.shape == (40, 30, 9)
     # Rows that occur nowhere are the average one.
     assert np.allclose(found.factors[0][35], found.factors[0][:30].mean(axis=0), atol=1e-5)
+
+
+def test_a_tensor_is_taken_in_whatever_people_hold_it(planted):
+    dense, cells, values = planted
+    words = {"epochs": 5, "algorithm": "bayes"}
+    expected = s3cmtf.factorize(cells, values, 3, shape=dense.shape, **words).to_dense()
+    seen = np.zeros(dense.shape, dtype=bool)
+    seen[tuple(cells.T)] = True
+    holes = np.where(seen, dense, np.nan)
+    masked = np.ma.masked_array(dense, ~seen)
+    sparse_of_pyttb = pyttb.sptensor(cells, values[:, None], dense.shape)
+    tensors = [
+        lambda: s3cmtf.factorize(holes, rank=3, **words),
+        lambda: s3cmtf.factorize(holes, 3, **words),
+        lambda: s3cmtf.factorize(holes, [3, 3, 3], **words),
+        lambda: s3cmtf.factorize(dense, rank=3, mask=seen, **words),
+        lambda: s3cmtf.factorize(dense, 3, mask=seen.astype(float), **words),
+        lambda: s3cmtf.factorize(holes.tolist(), rank=3, **words),
+        lambda: s3cmtf.factorize(masked, ranks=3, **words),
+        lambda: s3cmtf.factorize(sparse_of_pyttb, rank=3, **words),
+        lambda: s3cmtf.factorize(np.nonzero(seen), dense[seen], 3, shape=dense.shape, **words),
+        lambda: s3cmtf.factorize(sparse.COO(cells.T, values, shape=dense.shape), 3, **words),
+        lambda: s3cmtf.factorize(pyttb.tensor(np.asfortranarray(dense)), 3, mask=seen, **words),
+    ]
+    for tensor in tensors:
+        # pyttb may have put the cells into another order, in which sums differ in their last digits.
+        assert np.abs(tensor().to_dense() - expected).max() < 1e-3
+
+
+def test_a_matrix_with_holes_is_one_and_a_matrix_of_coordinates_needs_values():
+    matrix = np.outer(np.arange(1.0, 13.0), np.linspace(-1.0, 1.0, 10))
+    holes = np.where(np.add.outer(np.arange(12), np.arange(10)) % 3 == 0, np.nan, matrix)
+    for given in (holes, pd.DataFrame(holes)):
+        assert np.abs(s3cmtf.factorize(given, rank=1).to_dense() - matrix).max() < 1e-4
+    cells = pd.DataFrame(np.argwhere(np.isfinite(holes)))
+    found = s3cmtf.factorize(cells, holes[np.isfinite(holes)], 1, shape=holes.shape).to_dense()
+    assert np.abs(found - matrix).max() < 1e-4
+    with pytest.raises(TypeError, match="give values, a number per cell"):
+        s3cmtf.factorize(np.nonzero(np.isfinite(holes)), rank=1)
+
+
+def test_what_is_wrong_with_a_tensor_is_said():
+    dense = np.ones((4, 3, 2))
+    for work, error, message in (
+        (lambda: s3cmtf.factorize(dense, rank=2, mask=np.ones((4, 3))), ValueError, r"mask has the shape \(4, 3\)"),
+        (lambda: s3cmtf.factorize(dense * np.nan, rank=2), ValueError, "no cell of the tensor is observed"),
+        (lambda: s3cmtf.factorize(dense * np.inf, rank=2), ValueError, "those that are unknown are NaN"),
+        (lambda: s3cmtf.factorize(dense, rank=2, ranks=2), TypeError, "give one of them"),
+        (lambda: s3cmtf.factorize(dense, np.ones(24), 2), TypeError, "the tensor has values of its own"),
+        (lambda: s3cmtf.factorize(([0, 1], [1]), [1.0, 2.0], 2), ValueError, "should be of one length"),
+    ):
+        with pytest.raises(error, match=message):
+            work()
 
 
 def test_a_coupled_matrix_helps_rows_that_the_tensor_does_not_have(planted):

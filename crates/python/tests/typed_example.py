@@ -22,6 +22,13 @@ def main() -> float:
     assert factor.shape == (2, 2) and len(names) == 2
     tucker: s3cmtf.TuckerTensor = s3cmtf.factorize(np.array([[0, 1], [1, 0]]), [1.0, 2.0], 2, epochs=2)
     assert tucker.ranks == (2, 2)
+    values, std = model.predict(ratings, return_std=True)
+    assert values.shape == std.shape == (4,)
+    clusters: s3cmtf.Clusters = model.clusters("film", k=2)
+    typical: list[str] = [one["name"] for cluster in clusters.described for one in cluster["typical"]]
+    share: list[float] = [concept["strength"] for concept in model.concepts().described]
+    ranking = model.evaluate(ratings).ranking
+    assert len(typical) == 2 and sum(share) > 0.0 and (ranking is None or 0.0 <= ranking["recall"] <= 1.0)
     return model.rmse()
 
 

@@ -188,6 +188,9 @@ fn items_are_chosen_by_a_coupled_column() {
     assert!(error("genre", "od").contains("did you mean \"odd\"?"));
     let both = all().having(&problem, "genre", "odd").unwrap().having(&problem, "genre", "even").unwrap();
     assert!(both.best(&[0], 100)[0].is_empty());
+    let either = all().having_any(&problem, "genre", &["odd", "even"]).unwrap();
+    assert_eq!(either.best(&[0], 100)[0].len(), 40);
+    assert!(all().having_any(&problem, "genre", &["odd", "evn"]).is_err());
 }
 
 #[test]

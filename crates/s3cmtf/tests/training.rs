@@ -290,6 +290,11 @@ fn patience_keeps_the_best_model() {
     assert_eq!(summary.test_rmse, whole.record.summary.test_rmse);
     assert_eq!(run.record.data.entries, 1_500);
     assert_eq!(run.record.data.test_entries, planted.test.len());
+    // What was watched is told, also of the epochs behind the best.
+    let curve: Vec<f64> = watched.iter().filter_map(|epoch| epoch.test_rmse).collect();
+    assert_eq!(run.record.validation, curve);
+    let kept: Vec<f64> = run.record.history.iter().filter_map(|epoch| epoch.validation_rmse).collect();
+    assert_eq!(kept, curve[..summary.best_epoch]);
     // Without a test set, the RMSE that was best on the watched entries is told.
     let run = Training::new(problem(), params).run(|_| {}).unwrap();
     assert_eq!(run.record.summary.test_rmse, best.test_rmse);

@@ -91,7 +91,7 @@ impl All<'_> {
             ("rank".into(), Data::Integers(best.iter().flat_map(|best| 1..=best.len() as i64).collect())),
             (what.name().to_owned(), names(what, pairs().map(|(_, best)| best.row))),
             // With the digits that 32 bits have.
-            (value, Data::Numbers(pairs().map(|(_, best)| digits(best.value)).collect())),
+            (value, Data::Numbers(pairs().map(|(_, best)| digits(model.shown(best.value, None))).collect())),
             ("reason".into(), Data::Texts { codes, labels }),
         ];
         let columns = columns.into_iter().map(|(name, data)| Column { name, data }).collect();

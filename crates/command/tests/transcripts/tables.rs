@@ -119,6 +119,18 @@ fn several_files_and_packed_ones_are_one_table() {
 }
 
 #[test]
+fn values_that_are_all_one_say_what_is_missing() {
+    let folder = Folder::new();
+    folder.write("bought.csv", "user,item\nann,1\nann,2\nbob,2\ncem,1\n");
+    let what = "every value is 1, so that the model predicts 1 everywhere: nothing says what was not chosen";
+    folder.run("fit bought.csv --modes user,item --epochs 2").succeeds().says(&[what]);
+    folder.write("likes.csv", "user,item,liked\nann,1,1\nann,2,1\nbob,2,1\ncem,1,1\n");
+    let shown = folder.run("fit likes.csv --modes user,item --value liked --epochs 2").succeeds();
+    shown.says(&["every value of liked is 1"]);
+    folder.run("convert bought.csv --modes user,item --out bought.s3cmtf").succeeds().says(&[what]);
+}
+
+#[test]
 fn rows_without_a_value_are_counted_and_duplicates_are_what_is_asked_for() {
     let folder = Folder::new();
     folder.write("plays.csv", "user,song\na,x\na,x\nb,x\nb,y\na,y\na,x\n");

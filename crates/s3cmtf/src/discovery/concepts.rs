@@ -135,8 +135,8 @@ fn describe(
             let name = |row: usize| matrix.columns.label(matrix.columns.id(row)).into_owned();
             some.map(|(row, score)| Scored { name: name(row), score: sign * score }).collect()
         };
-        with.extend(some(1.0, 1).pop().map(|column| column.name));
-        against.extend(some(-1.0, 1).pop().map(|column| column.name));
+        with.extend(some(1.0, 1).pop().map(|column| spelled(matrix, column.name)));
+        against.extend(some(-1.0, 1).pop().map(|column| spelled(matrix, column.name)));
         columns.push(Columns { matrix: matrix.name.clone(), columns: some(1.0, top) });
     }
     let level = of_mode.level == Some(concept);
@@ -156,6 +156,13 @@ fn describe(
         columns,
         times: None,
     }
+}
+
+/// A column as it is named where nothing else says of which matrix it is: `age=56`, since 56 says nothing alone.
+pub(super) fn spelled(matrix: &CoupledFactor, column: String) -> String {
+    let speaks = column.chars().any(char::is_alphabetic);
+    let name = matrix.name.split_once('/').map_or(matrix.name.as_str(), |(_, name)| name);
+    if speaks { column } else { format!("{name}={column}") }
 }
 
 /// How the predicted cells of each column go up and down with a concept: their correlation over the rows.

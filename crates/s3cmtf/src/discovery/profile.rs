@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::basis::ModeBasis;
 use super::best::Best;
-use super::concepts::{Concept, along, concepts_of, letters, time_mode};
+use super::concepts::{Concept, along, concepts_of, letters, spelled, time_mode};
 use super::matrix::Moments;
 use super::recommend::Recommender;
 use super::{Scored, largest};
@@ -255,7 +255,8 @@ impl<'a> Saying<'a> {
             (sign * self.correlations[reason.concept][column]).max(0.0) * over.max(0.0)
         };
         let best = largest((0..self.cells.len()).map(score), 1).pop().filter(|(_, score)| *score > 0.0);
-        best.map(|(column, _)| self.matrix.columns.label(self.matrix.columns.id(column)).into_owned())
+        let label = |column| self.matrix.columns.label(self.matrix.columns.id(column)).into_owned();
+        best.map(|(column, _)| spelled(self.matrix, label(column)))
     }
 }
 

@@ -136,7 +136,15 @@ impl<'a> Recommender<'a> {
     ///
     /// # Errors
     /// If the data have other modes, or there is no such matrix or column.
-    pub fn having(mut self, data: &Problem, matrix: &str, column: &str) -> Result<Self, Error> {
+    pub fn having(self, data: &Problem, matrix: &str, column: &str) -> Result<Self, Error> {
+        self.having_any(data, matrix, &[column])
+    }
+
+    /// The same with several columns, of which an item has one or more.
+    ///
+    /// # Errors
+    /// As [`Recommender::having`].
+    pub fn having_any(mut self, data: &Problem, matrix: &str, columns: &[&str]) -> Result<Self, Error> {
         known::check(self.model, data)?;
         let coupled = || {
             data.coupled()
@@ -161,20 +169,26 @@ impl<'a> Recommender<'a> {
                 format!("a matrix that is coupled to {mode} ({}) and its column", names.join(", "));
             return Err(Error::param("where", expected, format!("{matrix}{hint}")));
         }
-        let column_row = |coupled: &crate::Coupled| coupled.columns().row(coupled.columns().find(column)?);
-        let place = found.iter().find_map(|coupled| column_row(coupled).map(|row| (coupled.entries(), row)));
-        let Some((entries, wanted)) = place else {
-            let names = found.iter().filter_map(|coupled| coupled.columns().naming());
-            let hint = did_you_mean(names.flat_map(|naming| naming.labels.iter()), column);
-            return Err(Error::param("where", format!("a column of {matrix}"), format!("{column}{hint}")));
-        };
         let rows = known::rows(self.model, data, self.items);
         let mut has = vec![false; self.model.modes()[self.items].rows()];
-        for (place, &value) in entries.values().iter().enumerate() {
-            if entries.indices(1)[place] == wanted && value > 0.0 {
-                let row = rows.get(entries.indices(0)[place] as usize);
-                if let Some(has) = row.and_then(|&row| has.get_mut(row as usize)) {
-                    *has = true;
+        for column in columns {
+            let row_of = |coupled: &crate::Coupled| coupled.columns().row(coupled.columns().find(column)?);
+            let place = found.iter().find_map(|coupled| row_of(coupled).map(|row| (coupled.entries(), row)));
+            let Some((entries, wanted)) = place else {
+                let names = found.iter().filter_map(|coupled| coupled.columns().naming());
+                let hint = did_you_mean(names.flat_map(|naming| naming.labels.iter()), column);
+                return Err(Error::param(
+                    "where",
+                    format!("a column of {matrix}"),
+                    format!("{column}{hint}"),
+                ));
+            };
+            for (place, &value) in entries.values().iter().enumerate() {
+                if entries.indices(1)[place] == wanted && value > 0.0 {
+                    let row = rows.get(entries.indices(0)[place] as usize);
+                    if let Some(has) = row.and_then(|&row| has.get_mut(row as usize)) {
+                        *has = true;
+                    }
                 }
             }
         }

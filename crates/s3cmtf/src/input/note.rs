@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Problem;
 use crate::prepare::Recipe;
 
 /// Something that whoever gave the data may want to know.
@@ -63,6 +64,22 @@ pub enum Note {
         /// The mode that they are of.
         mode: String,
     },
+    /// All values of the tensor are the same.
+    Constant {
+        /// What the values are called; none where rows were counted.
+        name: Option<String>,
+        /// What all of them are.
+        value: f32,
+    },
+}
+
+impl Note {
+    /// That all values of a problem are the same, if they are, so that a model has nothing to tell cells apart by.
+    pub fn constant(problem: &Problem) -> Option<Note> {
+        let (&value, rest) = problem.entries().values().split_first()?;
+        let is_constant = !rest.is_empty() && rest.iter().all(|&other| other == value);
+        is_constant.then(|| Note::Constant { name: problem.value().map(str::to_owned), value })
+    }
 }
 
 impl fmt::Display for Note {
@@ -96,6 +113,25 @@ impl fmt::Display for Note {
             ),
             Note::Absent { table, count, of, mode } => {
                 write!(f, "{table}: {count} of the tensor's {of} of {mode} are not in it")
+            }
+            Note::Constant { name, value } => {
+                match name {
+                    Some(name) => write!(
+                        f,
+                        "every value of {name} is {value}, so that the model predicts {value} everywhere"
+                    )?,
+                    None => {
+                        write!(f, "every value is {value}, so that the model predicts {value} everywhere")?
+                    }
+                }
+                match value {
+                    // What people have who know what was chosen, and nothing else.
+                    1.0 => f.write_str(
+                        ": nothing says what was not chosen; give how often or how much, or rows with the value 0 for some of \
+                         what was not",
+                    ),
+                    _ => f.write_str(": there is nothing to learn from them"),
+                }
             }
         }
     }

@@ -12,6 +12,9 @@ use crate::problem::{Duplicates, Entries, Naming};
 use crate::table::Selector;
 use crate::{Error, Problem};
 
+/// The columns that a message shows at most. Whoever turned a matrix into a table has one for each item.
+const SHOWN: usize = 12;
+
 /// What a problem is to be made of.
 #[derive(Clone, Debug)]
 pub struct Input {
@@ -54,6 +57,7 @@ impl Input {
         if let Some(path) = self.whole()? {
             let problem = files::load_problem(path)?;
             let given = problem.entries().len();
+            Note::constant(&problem).into_iter().for_each(tell);
             return Ok((problem, given));
         }
         if let Some(names) = self.modes.as_ref().and_then(|modes| said_names(modes)) {
@@ -168,17 +172,23 @@ impl Input {
         let columns = table.columns()?;
         let kinds: Vec<_> = columns.iter().map(|column| (column.name.clone(), column.guess)).collect();
         let Some(mut recipe) = Recipe::guess(&kinds) else {
-            let shown = columns.iter().map(|column| match &column.values[..] {
+            let shown = columns.iter().take(SHOWN).map(|column| match &column.values[..] {
                 [] => column.name.clone(),
                 values => format!("{} ({})", column.name, values.join(", ")),
             });
-            let shown: Vec<String> = shown.collect();
+            let mut shown = shown.collect::<Vec<String>>().join("; ");
+            if columns.len() > SHOWN {
+                let more = columns.len() - SHOWN;
+                shown.push_str(&format!(
+                    " and {more} more. A table has a row for each cell; where columns are entities of a mode, turn it so that \
+                     their names are a column"
+                ));
+            }
             let prefix = self.prefix;
             return Err(Error::Asked(format!(
                 "{}: {prefix}modes should say which columns are the modes, and {prefix}value which is the value; there \
-                 are: {}",
+                 are: {shown}",
                 table.first(),
-                shown.join("; ")
             )));
         };
         recipe.value = value.or(recipe.value);
@@ -225,7 +235,9 @@ impl Input {
         for matrix in coupled {
             builder = builder.couple(matrix);
         }
-        Ok((builder.build()?, given))
+        let problem = builder.build()?;
+        Note::constant(&problem).into_iter().for_each(tell);
+        Ok((problem, given))
     }
 }
 
@@ -352,6 +364,38 @@ mod tests {
         let input = Input { modes, ..Input::new(ratings().0) };
         let (problem, _) = input.read(None, &mut |_| ()).unwrap();
         assert_eq!(problem.entries().values(), [1.0, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn values_that_are_all_the_same_are_told_of() {
+        let told = |last: f64, value: Option<&str>| {
+            let columns = vec![
+                ("user", texts(&["ann", "bob", "ann"])),
+                ("film", texts(&["Up", "Up", "Heat"])),
+                ("rating", Raw::Numbers(vec![1.0, 1.0, last])),
+            ];
+            let modes = Some(vec!["user".parse().unwrap(), "film".parse().unwrap()]);
+            let value = value.map(str::to_owned);
+            let mut notes = Vec::new();
+            let input = Input { modes, value, ..Input::new(table("ratings", columns).0) };
+            input.read(None, &mut |note| notes.push(note.to_string())).unwrap();
+            notes
+        };
+        let what = "is 1, so that the model predicts 1 everywhere: nothing says what was not chosen; give how often or how \
+                    much, or rows with the value 0 for some of what was not";
+        assert_eq!(told(1.0, Some("rating")), [format!("every value of rating {what}")]);
+        // Rows that are counted, of which each is there once.
+        assert_eq!(told(2.0, None), [format!("every value {what}")]);
+        assert!(told(2.0, Some("rating")).is_empty());
+    }
+
+    #[test]
+    fn a_table_with_a_column_for_each_item_is_not_listed_whole() {
+        let names: Vec<String> = (0..5000).map(|item| format!("item {item}")).collect();
+        let columns = names.iter().map(|name| (name.as_str(), Raw::Numbers(vec![0.5, 2.5]))).collect();
+        let error = Input::new(table("pivoted", columns).0).read(None, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("item 0 (0.5, 2.5)") && error.contains("and 4988 more"), "{error}");
+        assert!(error.contains("a row for each cell") && error.len() < 1000, "{error}");
     }
 
     #[test]

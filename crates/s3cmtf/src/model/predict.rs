@@ -122,6 +122,12 @@ impl Model {
         self.uncertainty.as_ref().is_some_and(|uncertainty| is_noisy(uncertainty.noise.into(), self.range))
     }
 
+    /// A prediction as it is shown: kept within the observed range if `clip` says so, or where it does not, if the model
+    /// [clips](Model::clips).
+    pub fn shown(&self, prediction: f32, clip: Option<bool>) -> f32 {
+        if clip.unwrap_or_else(|| self.clips()) { clipped(prediction, self.range) } else { prediction }
+    }
+
     /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range. An id that the
     /// model has no row for is predicted as the average entity of its mode.
     ///

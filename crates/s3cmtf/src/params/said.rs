@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Algorithm, Params};
+use super::{Algorithm, CoreKind, Instructions, Method, Params, Part};
 use crate::Error;
 use crate::table::did_you_mean;
 
@@ -106,7 +106,7 @@ impl Said {
     /// settings of that model.
     fn algorithm(&self, preset: Preset, init: Option<&Params>) -> Result<Algorithm, Error> {
         if let Some(said) = self.0.get("algorithm") {
-            return serde_json::from_value(said.clone()).map_err(|error| wrong("algorithm", said, &error));
+            return serde_json::from_value(said.clone()).map_err(|_| wrong("algorithm", said));
         }
         Ok(match (init, preset) {
             (Some(params), _) => params.algorithm,
@@ -141,7 +141,7 @@ impl Said {
             };
             *setting = value.clone();
             let known = serde_json::from_value(Value::Object(settings.clone()));
-            params = known.map_err(|error| wrong(name, value, &error))?;
+            params = known.map_err(|_| wrong(name, value))?;
         }
         Ok(params)
     }
@@ -161,8 +161,33 @@ fn by_name(params: &Params) -> Map<String, Value> {
     }
 }
 
-fn wrong(name: &str, value: &Value, error: &serde_json::Error) -> Error {
-    Error::Asked(format!("{name} cannot be {value}: {error}"))
+fn wrong(name: &str, value: &Value) -> Error {
+    let words = words(name);
+    let expected = match (name, &words[..]) {
+        ("ranks", _) => "a whole number, a list of them or \"auto\"".to_owned(),
+        ("epochs" | "patience" | "threads" | "seed", _) => "a whole number, 0 or more".to_owned(),
+        ("l1" | "nonnegative" | "orthogonal" | "deterministic", _) => "true or false".to_owned(),
+        ("without", all) => format!("a list of {}", all.join(", ")),
+        (_, []) => "a number".to_owned(),
+        (_, [all @ .., last]) => format!("{} or {last}", all.join(", ")),
+    };
+    let typed = value.as_str().or_else(|| value.as_array()?.iter().find_map(Value::as_str));
+    let hint = typed.map_or(String::new(), |typed| did_you_mean(words.iter().copied(), typed));
+    Error::Asked(format!("{name} cannot be {value}: it should be {expected}{hint}"))
+}
+
+/// The words to choose from, where a setting is one of some.
+fn words(name: &str) -> Vec<&'static str> {
+    match name {
+        "core" => [CoreKind::Full, CoreKind::Diagonal].map(CoreKind::name).into(),
+        "algorithm" => [Algorithm::Bayes, Algorithm::Sgd, Algorithm::Als].map(Algorithm::name).into(),
+        "without" => Part::ALL.map(Part::name).into(),
+        "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
+        "scheme" => vec!["blocks", "lock-free"],
+        "start" => vec!["mean", "random"],
+        "instructions" => Instructions::available().into_iter().map(Instructions::name).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -170,7 +195,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::params::CoreKind;
 
     fn said(value: Value) -> Said {
         let Value::Object(settings) = value else { panic!("{value}") };
@@ -244,7 +268,28 @@ mod tests {
             let error = params(wrong).unwrap_err();
             assert!(error.starts_with("epochs cannot be "), "{error}");
         }
-        assert!(params(json!({ "decay": "much" })).unwrap_err().contains("expected a number"));
+        for (wrong, what) in [
+            (json!({ "decay": "much" }), "decay cannot be \"much\": it should be a number"),
+            (json!({ "epochs": -1 }), "epochs cannot be -1: it should be a whole number, 0 or more"),
+            (json!({ "l1": 3 }), "l1 cannot be 3: it should be true or false"),
+            (
+                json!({ "algorithm": "bays" }),
+                "algorithm cannot be \"bays\": it should be bayes, sgd or als, did you mean \"bayes\"?",
+            ),
+            (
+                json!({ "scheme": "block" }),
+                "scheme cannot be \"block\": it should be blocks or lock-free, did you mean \"blocks\"?",
+            ),
+        ] {
+            assert_eq!(params(wrong).unwrap_err(), what);
+        }
+        // The words are those that are taken.
+        for name in ["core", "algorithm", "method", "scheme", "start", "instructions"] {
+            for word in words(name) {
+                assert!(params(json!({ "algorithm": "sgd", name: word })).is_ok(), "{name} {word}");
+            }
+        }
+        assert!(params(json!({ "without": words("without") })).is_ok());
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let params = params(json!({ "decay": Said::number(odd), "rate": Said::number(odd) })).unwrap();
             assert_eq!(params.decay.to_string(), odd.to_string());

@@ -50,6 +50,8 @@ pub struct First {
     #[serde(default)]
     pub(super) simple: Option<SimpleErrors>,
     pub(super) seconds: f64,
+    #[serde(default)]
+    pub(super) validation: Vec<f64>,
 }
 
 /// Lists of numbers by name.
@@ -109,7 +111,7 @@ fn fill<T: Copy>(
 impl First {
     pub(super) fn of(fitted: &Fitted) -> Self {
         let Fitted { best_epoch, stop, test_rmse, simple, seconds, .. } = *fitted;
-        First { best_epoch, stop, test_rmse, simple, seconds }
+        First { best_epoch, stop, test_rmse, simple, seconds, validation: fitted.validation.clone() }
     }
 }
 

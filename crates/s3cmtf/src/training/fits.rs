@@ -30,6 +30,8 @@ pub(super) struct Fitted {
     pub(super) model: Model,
     pub(super) stop: Stop,
     pub(super) history: Vec<Epoch>,
+    /// See [`super::run::Record::validation`].
+    pub(super) validation: Vec<f64>,
     pub(super) best_epoch: usize,
     pub(super) train_rmse: f64,
     pub(super) test_rmse: Option<f64>,
@@ -49,6 +51,15 @@ impl Fitted {
         }
         self.test_rmse = self.test_rmse.or(first.test_rmse);
         self.simple = self.simple.or(first.simple);
+        for (epoch, &rmse) in self.history.iter_mut().zip(&first.validation) {
+            epoch.validation_rmse = Some(rmse);
+        }
+        self.validation.clone_from(&first.validation);
+    }
+
+    /// What patience has seen.
+    pub(super) fn watched(&self) -> Vec<f64> {
+        self.history.iter().filter_map(|epoch| epoch.validation_rmse).collect()
     }
 }
 
@@ -112,7 +123,8 @@ impl Fits<'_, '_> {
         let first = match self.keeper.resumed_first() {
             Some(first) => first,
             None => {
-                let first = self.one(Task { problem, entries: rest, params, sets })?;
+                let mut first = self.one(Task { problem, entries: rest, params, sets })?;
+                first.validation = first.watched();
                 if self.interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
                     return Ok(first);
                 }

@@ -268,8 +268,18 @@ impl<'a> Training<'a> {
                 }
             }
         };
-        let Fitted { mut model, stop, history, best_epoch, train_rmse, test_rmse, simple, seconds, halvings } =
-            fitted;
+        let Fitted {
+            mut model,
+            stop,
+            history,
+            validation,
+            best_epoch,
+            train_rmse,
+            test_rmse,
+            simple,
+            seconds,
+            halvings,
+        } = fitted;
         if params.nonnegative {
             model.normalize_columns();
         }
@@ -303,6 +313,7 @@ impl<'a> Training<'a> {
             halvings,
             summary,
             history,
+            validation,
         };
         Ok(Run { model, record })
     }

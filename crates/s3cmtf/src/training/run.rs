@@ -24,6 +24,9 @@ pub struct Epoch {
     /// The step size eta_t of the epoch; none for draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// With patience: the RMSE over the entries that it watches, after this epoch of the run on the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_rmse: Option<f64>,
 }
 
 /// Why a run stopped.
@@ -123,6 +126,10 @@ pub struct Record {
     pub summary: Summary,
     /// Each epoch in numbers.
     pub history: Vec<Epoch>,
+    /// With patience: the RMSE over the entries that it watched, after each epoch of the run on the rest, which has more epochs than
+    /// the one on all entries that followed. Empty without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validation: Vec<f64>,
 }
 
 /// A finished run.

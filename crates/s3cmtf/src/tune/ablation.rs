@@ -172,9 +172,12 @@ impl Ablated {
 }
 
 impl<'a> Ablation<'a> {
+    /// The share of the entries that trainings are compared on unless told otherwise.
+    pub const HOLDOUT: f64 = 0.1;
+
     /// A comparison with these settings, on a random tenth of the entries.
     pub fn new(problem: Problem, params: Params) -> Self {
-        Ablation { problem, params, holdout: 0.1, interrupt: None }
+        Ablation { problem, params, holdout: Self::HOLDOUT, interrupt: None }
     }
 
     /// The share of the entries that is held out, and that trainings are compared on: the same for all, and that of

@@ -51,14 +51,19 @@ pub enum Event<'a> {
 }
 
 impl<'a> Tuning<'a> {
+    /// How long a search takes unless told otherwise.
+    pub const BUDGET: Duration = Duration::from_secs(60);
+    /// The share of the entries that trials are compared on unless told otherwise.
+    pub const HOLDOUT: f64 = 0.1;
+
     /// A search that starts from the given settings, which all others are compared with: a minute of it, on a tenth of
     /// the entries, over both algorithms.
     pub fn new(problem: Problem, base: Params) -> Self {
         Tuning {
             problem,
             base,
-            budget: Duration::from_secs(60),
-            holdout: 0.1,
+            budget: Self::BUDGET,
+            holdout: Self::HOLDOUT,
             algorithms: vec![Algorithm::Bayes, Algorithm::Sgd],
             allowed: Allowed { matrices: false, bins: false },
             interrupt: None,

@@ -19,6 +19,7 @@ fn record() -> Record {
         test_rmse: None,
         evaluation_seconds: 0.0,
         rate: Some(0.05),
+        validation_rmse: Some(0.1),
     };
     Record {
         version: "0.1.0".into(),
@@ -46,6 +47,7 @@ fn record() -> Record {
             seconds: 0.1,
         },
         history: vec![epoch],
+        validation: vec![0.1, 0.2],
     }
 }
 

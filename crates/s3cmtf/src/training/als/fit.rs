@@ -62,6 +62,7 @@ fn run(task: Task<'_>, fits: &mut Fits<'_, '_>, polish: Option<f64>) -> Result<(
             test_rmse,
             evaluation_seconds: test_rmse.map_or(0.0, |_| clock.elapsed().as_secs_f64()),
             rate: None,
+            validation_rmse: None,
         });
         observe(&history[epoch - 1]);
         let next = search.judge(epoch, error, &state);
@@ -99,6 +100,7 @@ fn run(task: Task<'_>, fits: &mut Fits<'_, '_>, polish: Option<f64>) -> Result<(
         train_rmse: engine.train_rmse(&model),
         test_rmse: reported.as_ref().map(rmse),
         history,
+        validation: Vec::new(),
         seconds,
         halvings: 0,
         simple: None,

@@ -54,6 +54,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             test_rmse: rmses[0],
             evaluation_seconds,
             rate: None,
+            validation_rmse: params.patience.and(rmses[1].or(rmses[0])),
         });
         let reached = Some((train_rmse, rmses[0]));
         observe(&history[epoch - 1]);
@@ -62,7 +63,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         }
         // Early draws are not typical, and what they come to is no reason to stop.
         if let (Some(patience), Some(rmse), true) =
-            (params.patience, rmses[1].or(rmses[0]), sampler.is_typical())
+            (params.patience, history[epoch - 1].validation_rmse, sampler.is_typical())
         {
             if best.is_none_or(|(_, least)| rmse < least) {
                 best = Some((epoch, rmse));
@@ -95,6 +96,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         simple: None,
         model: sampler.model(),
         history,
+        validation: Vec::new(),
         seconds,
         halvings: 0,
     })

@@ -63,6 +63,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
                     test_rmse,
                     evaluation_seconds,
                     rate: Some(rate),
+                    validation_rmse: params.patience.and(watched_rmse),
                 });
                 observe(&history[epoch - 1]);
                 if interrupt.load(Ordering::Relaxed) {
@@ -85,6 +86,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         simple: None,
         model: engine.model(),
         history,
+        validation: Vec::new(),
         seconds,
         halvings,
     })
