@@ -53,7 +53,7 @@ fn fit_line(imported: &Imported, folder: &Path, format: OutFormat) -> String {
     for coupling in couplings {
         let path = file(folder, coupling.table, format);
         words.push("--couple".to_owned());
-        words.push(format!("{}={path}:{},{}", coupling.mode, coupling.columns, coupling.kind));
+        words.push(format!("{}={path}{}", coupling.mode, coupling.words));
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

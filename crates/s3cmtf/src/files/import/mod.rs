@@ -46,10 +46,8 @@ pub struct Coupling {
     pub mode: &'static str,
     /// The table, by name.
     pub table: &'static str,
-    /// Its columns that are the rows and columns of the matrix, as `--couple` has them.
-    pub columns: &'static str,
-    /// What absent cells are, as `--couple` has it.
-    pub kind: &'static str,
+    /// What `--couple` has behind the file: columns and what absent cells are. Nothing for a table of attributes.
+    pub words: &'static str,
 }
 
 impl Dataset {

@@ -1,4 +1,4 @@
-//! MovieLens: ratings and genres in three layouts.
+//! MovieLens: ratings, genres and users in three layouts.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::labels::{Thing, label};
 use super::lines::{Lines, fields, id, moment, number, show, text};
 use super::{Coupling, Dataset, Imported, Once, table};
 use crate::Error;
-use crate::table::{Data, Labels};
+use crate::table::{Data, Labels, Table};
 
 const NO_GENRES: [&str; 3] = ["(no genres listed)", "unknown", ""];
 /// Before the flags of the genres in a line of `u.item`: id, title, two dates and an address.
@@ -21,7 +21,41 @@ struct Read {
     movies: Vec<Movie>,
     /// By number, of the layout that has flags.
     genres: Vec<String>,
-    files: [Once; 3],
+    users: Users,
+    files: [Once; 4],
+}
+
+/// What is known of users; ages and occupations are codes in one of the layouts.
+#[derive(Default)]
+struct Users {
+    ids: Vec<i64>,
+    /// Gender, age, occupation and zip code.
+    known: [(Vec<u32>, Labels); 4],
+}
+
+impl Users {
+    fn push(&mut self, number: &[u8], known: [&[u8]; 4]) -> Result<(), String> {
+        self.ids.push(id(number, "user")?);
+        for ((codes, labels), field) in self.known.iter_mut().zip(known) {
+            codes.push(labels.id(&text(field)));
+        }
+        Ok(())
+    }
+
+    fn table(self) -> Table {
+        let texts = |(codes, labels)| Data::Texts { codes, labels };
+        let [gender, age, occupation, zip] = self.known.map(texts);
+        table(
+            "users",
+            [
+                ("user", Data::Integers(self.ids)),
+                ("gender", gender),
+                ("age", age),
+                ("occupation", occupation),
+                ("zip", zip),
+            ],
+        )
+    }
 }
 
 #[derive(Default)]
@@ -52,16 +86,33 @@ pub(super) fn read(path: &Path) -> Result<Imported, Error> {
     const RATINGS: [&str; 3] = ["u.data", "ratings.dat", "ratings.csv"];
     const MOVIES: [&str; 3] = ["u.item", "movies.dat", "movies.csv"];
     let mut read = Read::default();
-    let wanted = |name: &str| RATINGS.contains(&name) || MOVIES.contains(&name) || name == "u.genre";
+    const USERS: [&str; 2] = ["u.user", "users.dat"];
+    let place = |name: &str| match name {
+        "u.genre" => Some(2),
+        _ if RATINGS.contains(&name) => Some(0),
+        _ if MOVIES.contains(&name) => Some(1),
+        _ => USERS.contains(&name).then_some(3),
+    };
+    let wanted = |name: &str| place(name).is_some();
     visit(path, &wanted, &mut |name, path, reader| {
         let lines = Lines::new(path, reader);
-        read.files[if RATINGS.contains(&name) { 0 } else { 1 + usize::from(name == "u.genre") }].see(path)?;
+        if let Some(place) = place(name) {
+            read.files[place].see(path)?;
+        }
         match name {
             "u.data" => lines.each(|_, line| read.ratings.push(fields(line, "\t")?)),
             "ratings.dat" => lines.each(|_, line| read.ratings.push(fields(line, "::")?)),
             "ratings.csv" => lines.each(|line_number, line| match line_number {
                 1 if line.starts_with(b"userId,") => Ok(()),
                 _ => read.ratings.push(fields(line, ",")?),
+            }),
+            "u.user" => lines.each(|_, line| {
+                let [user, age, gender, occupation, zip] = fields(line, "|")?;
+                read.users.push(user, [gender, age, occupation, zip])
+            }),
+            "users.dat" => lines.each(|_, line| {
+                let [user, gender, age, occupation, zip] = fields(line, "::")?;
+                read.users.push(user, [gender, age, occupation, zip])
             }),
             "u.genre" => lines.each(|_, line| {
                 let [name, number] = fields(line, "|")?;
@@ -88,7 +139,7 @@ pub(super) fn read(path: &Path) -> Result<Imported, Error> {
             }),
         }
     })?;
-    let [ratings, movies, genres] = &read.files;
+    let [ratings, movies, genres, _] = &read.files;
     if !ratings.is_there() {
         return Err(Dataset::MovieLens.lacks(path, "ratings.csv, ratings.dat or u.data"));
     }
@@ -173,7 +224,7 @@ fn movie(number: &[u8], title: &str, genres: &str) -> Result<Movie, String> {
 
 impl Read {
     fn finish(self) -> Imported {
-        let Read { ratings, movies, genres: known, .. } = self;
+        let Read { ratings, movies, genres: known, users, .. } = self;
         let mut notes = Vec::new();
         let mut things: Vec<Thing> = movies
             .iter()
@@ -231,17 +282,12 @@ impl Read {
                 ("genre", Data::Texts { codes: genre_codes, labels: genre_names }),
             ],
         );
-        Imported {
-            tables: vec![ratings, genres],
-            modes: "user,movie,timestamp:month",
-            value: "rating",
-            couplings: vec![Coupling {
-                mode: "movie",
-                table: "genres",
-                columns: "movie,genre",
-                kind: "zeros",
-            }],
-            notes,
+        let mut tables = vec![ratings, genres];
+        let mut couplings = vec![Coupling { mode: "movie", table: "genres", words: ":movie,genre,zeros" }];
+        if !users.ids.is_empty() {
+            tables.push(users.table());
+            couplings.push(Coupling { mode: "user", table: "users", words: "" });
         }
+        Imported { tables, modes: "user,movie,timestamp:month", value: "rating", couplings, notes }
     }
 }

@@ -170,7 +170,7 @@ impl Read {
             tables: vec![ratings, years],
             modes: "customer,movie,date:month",
             value: "rating",
-            couplings: vec![Coupling { mode: "movie", table: "years", columns: "movie,year", kind: "zeros" }],
+            couplings: vec![Coupling { mode: "movie", table: "years", words: ":movie,year,zeros" }],
             notes,
         }
     }

@@ -62,8 +62,19 @@ const U_GENRE: &[u8] = b"unknown|0\nAction|1\nAnimation|2\n\n";
 
 #[test]
 fn movielens_100k() {
-    let files = [("ml-100k/u.item", U_ITEM), ("ml-100k/u.data", U_DATA), ("ml-100k/u.genre", U_GENRE)];
+    let users: &[u8] = b"186|39|F|executive|00000\n196|49|M|writer|55105\n";
+    let files = [
+        ("ml-100k/u.item", U_ITEM),
+        ("ml-100k/u.data", U_DATA),
+        ("ml-100k/u.genre", U_GENRE),
+        ("ml-100k/u.user", users),
+    ];
     let imported = import(Dataset::MovieLens, folder(&files).path()).unwrap();
+    assert_eq!(
+        csv(&imported, "users"),
+        "user,gender,age,occupation,zip\n186,F,39,executive,00000\n196,M,49,writer,55105\n"
+    );
+    assert_eq!(imported.couplings[1], Coupling { mode: "user", table: "users", words: "" });
     assert_eq!(
         csv(&imported, "ratings"),
         "user,movie,rating,timestamp\n196,\"Misérables, Les (1995)\",3,1997-12-04T15:55:49Z\n\
@@ -87,9 +98,10 @@ fn movielens_1m_in_its_archive() {
     let movies = b"1::Toy Story (1995)::Animation|Children's\r\n73::Mis\xe9rables, Les (1995)::Drama\r\n\
                    80::A::B (2000)::Drama\r\n";
     let ratings = b"1::73::5::978300760\r\n2::80::0.5::978302109\r\n";
-    let files: [(&str, &[u8]); 3] = [
+    let files: [(&str, &[u8]); 4] = [
         ("ml-1m/ratings.dat", ratings),
         ("ml-1m/movies.dat", movies),
+        ("ml-1m/users.dat", b"1::F::1::10::48067\r\n2::M::56::16::70072\r\n"),
         ("__MACOSX/ml-1m/._movies.dat", b"\0\0rubbish"),
     ];
     let inside = folder(&[("ml-1m.zip", &zipped(&files))]);
@@ -103,6 +115,7 @@ fn movielens_1m_in_its_archive() {
         csv(&imported, "genres")
             .starts_with("movie,genre\nToy Story (1995),Animation\nToy Story (1995),Children's\n")
     );
+    assert!(csv(&imported, "users").ends_with("\n1,F,1,10,48067\n2,M,56,16,70072\n"));
     let packed = folder(&[("ml.tgz", &gzipped(&tarred(&files)))]);
     assert_eq!(import(Dataset::MovieLens, &packed.path().join("ml.tgz")).unwrap(), imported);
 }

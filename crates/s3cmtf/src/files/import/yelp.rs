@@ -248,15 +248,15 @@ impl Read {
             ),
             table("cities", [("business", texts(of_city, &businesses)), ("city", texts(city, &cities))]),
         ];
-        let coupling = |mode, table, columns, kind| Coupling { mode, table, columns, kind };
+        let coupling = |mode, table, words| Coupling { mode, table, words };
         Imported {
             tables,
             modes: "user,business,date:month",
             value: "stars",
             couplings: vec![
-                coupling("user", "friends", "user,friend", "graph"),
-                coupling("business", "categories", "business,category", "zeros"),
-                coupling("business", "cities", "business,city", "zeros"),
+                coupling("user", "friends", ":user,friend,graph"),
+                coupling("business", "categories", ":business,category,zeros"),
+                coupling("business", "cities", ":business,city,zeros"),
             ],
             notes,
         }
