@@ -181,6 +181,18 @@ def check_charts(reader: Reader) -> None:
         check(not chart["bad"], f"the chart {chart['kind']} has numbers that are none")
 
 
+def check_labels(reader: Reader) -> None:
+    """No word of a chart is cut off at the edge of its picture."""
+    cut = reader.js("""return [...document.querySelectorAll('[data-chart] svg')].flatMap(picture => {
+        const frame = picture.getBoundingClientRect();
+        return [...picture.querySelectorAll('text')].filter(text => {
+            const box = text.getBoundingClientRect();
+            return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1);
+        }).map(text => picture.closest('[data-chart]').dataset.chart + ': ' + text.textContent);
+    })""")
+    check(not cut, f"cut off: {cut}")
+
+
 def check_odd_name(reader: Reader) -> None:
     text = reader.js("return document.querySelector('main').textContent")
     check(ODD in text, f"the name {ODD} is not shown as text")
@@ -273,6 +285,7 @@ def main() -> None:
                 try:
                     check_width(reader, size)
                     check_charts(reader)
+                    check_labels(reader)
                     check_odd_name(reader)
                     if pictures:
                         pictures.mkdir(parents=True, exist_ok=True)
@@ -287,6 +300,18 @@ def main() -> None:
                     reader.close()
         if pictures:
             shutil.copy(folder / "report.html", pictures / "report.html")
+        # The same with a hundred thousand times the entries: numbers of nine digits.
+        large, changed = re.subn(r'("count":)(\d+)', r"\g<1>\g<2>00000", page)
+        check(changed > 20, f"{changed} counts in the page")
+        (folder / "report.html").write_text(large)
+        reader = Reader(folder, False, WIDTHS["desktop"])
+        try:
+            check_charts(reader)
+            check_labels(reader)
+            if pictures:
+                reader.picture(pictures / "large.png")
+        finally:
+            reader.close()
     print("report: opens, draws, searches, turns dark and is read by keys, at two widths")
 
 

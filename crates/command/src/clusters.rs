@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::Model;
-use s3cmtf::discovery::{self, Cluster, Clusters, K, Mark, Marks};
+use s3cmtf::discovery::{self, Cluster, ClusterParams, Clusters, K, Mark, Marks};
 use s3cmtf::files::{self, OutFormat};
 use s3cmtf::table::{Column, Data, Labels, Table};
 
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     };
     let data = saved::data(&args.model, &model)?;
     let found = waiting("looking for clusters", false, || {
-        discovery::clusters(&model, data.as_ref(), mode, k, args.top, args.seed)
+        let params = ClusterParams { k, level: args.level, top: args.top, seed: args.seed };
+        discovery::clusters(&model, data.as_ref(), mode, params)
     })?;
     if data.is_none() {
         print::note("the model was saved without its data: what clusters have in common is not known");

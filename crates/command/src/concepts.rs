@@ -7,18 +7,22 @@ use s3cmtf::discovery::{self, Concept, Concepts, Scored};
 use s3cmtf::files;
 
 use crate::args::ConceptsArgs;
-use crate::entity;
 use crate::print::{self, short};
 use crate::show::{self, Cell};
+use crate::{entity, saved};
 
-/// Concepts below this part of what varies are not shown.
-const WEAK: f64 = 0.005;
+/// The most concepts of each mode that are shown where no mode was asked for.
+const MOST: usize = 4;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
     let (model, _) = files::load(&args.model)?;
     let mode = args.mode.as_deref().map(|wanted| entity::mode(&model, wanted, "--mode")).transpose()?;
-    let mut found = discovery::concepts(&model, args.top);
+    let data = saved::data(&args.model, &model)?;
+    if data.is_none() {
+        print::note("the model was saved without its data: what concepts have in common is not known");
+    }
+    let mut found = discovery::concepts(&model, data.as_ref(), args.top)?;
     if let Some(mode) = mode {
         let name = model.modes()[mode].name();
         found.concepts.retain(|concept| concept.mode == name);
@@ -28,29 +32,33 @@ pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print::json(&found)?;
     } else {
-        print::styled(|out| write_all(out, &found))?;
+        let most = if mode.is_some() { usize::MAX } else { MOST };
+        print::styled(|out| write_all(out, &found, most))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_all(out: &mut dyn Write, found: &Concepts) -> io::Result<()> {
+fn write_all(out: &mut dyn Write, found: &Concepts, most: usize) -> io::Result<()> {
     for (number, of_mode) in found.concepts.chunk_by(|a, b| a.mode == b.mode).enumerate() {
         let title = Cell::new(show::HEADING, format!("{}:", of_mode[0].mode));
         writeln!(out, "{}{title}", if number == 0 { "" } else { "\n" })?;
-        let (shown, weak): (Vec<&Concept>, Vec<&Concept>) =
-            of_mode.iter().partition(|concept| concept.strength >= WEAK);
-        shown.into_iter().try_for_each(|concept| show_one(out, concept))?;
-        if let [first, ..] = weak[..] {
-            let rest = format!("and {} weak ones from {} on, in --json", weak.len(), first.name);
-            writeln!(out, "  {}", Cell::new(show::DIM, rest))?;
+        let (telling, weak): (Vec<&Concept>, Vec<&Concept>) =
+            of_mode.iter().partition(|concept| concept.telling);
+        telling.iter().take(most).try_for_each(|concept| show_one(out, concept))?;
+        let (more, weak) = (telling.len().saturating_sub(most), weak.len());
+        let more = (more > 0).then(|| format!("{more} more with --mode {}", of_mode[0].mode));
+        let weak = (weak > 0).then(|| format!("{weak} that say little in --json"));
+        let rest: Vec<String> = more.into_iter().chain(weak).collect();
+        if !rest.is_empty() {
+            writeln!(out, "  {}", Cell::new(show::DIM, format!("and {}", rest.join(", "))))?;
         }
     }
     if !found.interactions.is_empty() {
         writeln!(out, "\n{}", Cell::new(show::HEADING, "what goes together, and what that adds:"))?;
-        let most = found.interactions.iter().map(|one| one.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let largest = found.interactions.iter().map(|one| one.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         for interaction in &found.interactions {
             let names = interaction.concepts.join(" with ");
-            let bar = show::bar(interaction.value / most, 8);
+            let bar = show::bar(interaction.value / largest, 8);
             writeln!(out, "  {:>+8.3}  {names}  {bar}", interaction.value)?;
         }
     }

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Best, K, Reason, Reasons, Recommender, agreement};
+use s3cmtf::discovery::{self, Best, ClusterParams, K, Reason, Reasons, Recommender, agreement};
 use s3cmtf::files::KeptData;
-use s3cmtf::report::Options;
+use s3cmtf::report::{Known, Options};
 use s3cmtf::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
 
@@ -55,7 +55,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     print_recommendations(&coupled.model, &data)?;
     let page = args.out.join("report.html");
     let options = Options { title: "A made-up world".into(), command: typed_line() };
-    report::write(&coupled.model, &coupled.record, Some(&data), &options, &page)?;
+    let known = Known { data: Some(&data), test: Some(&world.test) };
+    report::write(&coupled.model, &coupled.record, known, &options, &page)?;
     print::out(|out| {
         writeln!(
             out,
@@ -95,7 +96,8 @@ fn print_groups(world: &World, plain: &Run, coupled: &Run, seed: u64) -> anyhow:
         let mode = &run.model.modes()[BUSINESS];
         let planted: Vec<u32> =
             (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
-        let clusters = discovery::clusters(&run.model, None, BUSINESS, K::Given(THEMES.len()), 0, seed)?;
+        let params = ClusterParams { k: K::Given(THEMES.len()), top: 0, seed, ..ClusterParams::default() };
+        let clusters = discovery::clusters(&run.model, None, BUSINESS, params)?;
         Ok(agreement(&planted, &clusters.of_row))
     };
     let (plain, coupled) = (found(plain)?, found(coupled)?);
@@ -115,7 +117,7 @@ fn print_recommendations(model: &Model, data: &Problem) -> anyhow::Result<()> {
     };
     let recommender = Recommender::new(model, USER, BUSINESS, &[])?.without_seen(data)?;
     let best = recommender.best(&[user], RECOMMENDED);
-    let reasons = Reasons::new(&recommender, 3)?;
+    let reasons = Reasons::new(&recommender, Some(data), 3)?;
     let why = reasons.of(&[user], &best);
     let name = |mode: usize, row: u32| {
         let mode = &model.modes()[mode];

@@ -1,6 +1,6 @@
 //! Which entity is meant by what was typed: `user=Tyler`.
 
-use s3cmtf::table::{Binning, did_you_mean, time};
+use s3cmtf::table::{Binning, did_you_mean_any, time};
 use s3cmtf::{Mode, Model};
 
 use crate::failure::usage;
@@ -57,7 +57,7 @@ fn others(mode: &Mode, name: &str, flag: &str) -> String {
         Some(naming) if naming.binning.is_some() && mode.rows() > 0 => {
             format!(" (they go from {} to {})", label(0), label(mode.rows() - 1))
         }
-        Some(naming) => did_you_mean(naming.labels.iter(), name),
+        Some(naming) => did_you_mean_any(naming.labels.iter(), name),
         None => format!(" (they are numbers from 1 to {}, of which some may not occur)", mode.size()),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::files::KeptData;
-use s3cmtf::report::Options;
+use s3cmtf::report::{Known, Options};
 use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop, files};
 
 use crate::args::{FitArgs, typed_line};
@@ -77,6 +77,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         kept.inspect_err(|error| print::note(format_args!("the data cannot be put aside: {error}"))).ok()
     });
     let again = data.again(&params);
+    let shown = test.clone().filter(|_| args.report.is_some());
     let mut progress = Progress::new(params.epochs, args.json, args.progress.quiet);
     let mut training = data.training(params).command(typed_line()).interrupt(interrupt::flag()?);
     if let Some(test) = test {
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     }
     let run = training.run(|epoch| progress.observe(epoch));
     let followed = progress.finish();
-    finish(args, &run?, kept.as_ref(), again, followed)
+    finish(args, &run?, kept.as_ref(), (shown.as_ref(), again), followed)
 }
 
 /// Which entries are held out, if any are.
@@ -140,7 +141,7 @@ fn finish(
     args: &FitArgs,
     run: &Run,
     kept: Option<&KeptData>,
-    again: u64,
+    (test, again): (Option<&Entries>, u64),
     followed: anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     let with_data = kept.filter(|_| !args.no_data);
@@ -174,7 +175,7 @@ fn finish(
         let data = kept.and_then(|kept| read_again(kept, run, again, args.memory));
         let options = Options { title, command };
         waiting("gathering the report", args.progress.quiet, || {
-            report::write(&run.model, &run.record, data.as_ref(), &options, file)
+            report::write(&run.model, &run.record, Known { data: data.as_ref(), test }, &options, file)
         })
     });
     let told = if args.json { print::json(end) } else { summary::print(end, place) };

@@ -10,7 +10,7 @@ use s3cmtf::table::{Column, Data, Labels, Table};
 use s3cmtf::{Entries, Model};
 
 use crate::args::PredictArgs;
-use crate::{out, print, problem, source, unknown};
+use crate::{entity, out, print, problem, source, unknown};
 
 /// Runs the verb.
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
@@ -19,8 +19,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     }
     let (model, _) = files::load(&args.model)?;
     let given = source::given(std::slice::from_ref(&args.coords), &args.file);
-    let Cells { entries: cells, table } = input::known_cells(&given, model.modes(), &mut problem::tell)?;
-    let Some(mut table) = table else {
+    let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
+    let Cells { entries: cells, table } = input::known_cells(&given, model.modes(), &at, &mut problem::tell)?;
+    let Some((mut table, modes)) = table else {
         let (values, stds) = predict(&model, &cells, None, args)?;
         let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);
         match &args.out {
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let (values, stds) = predict(&model, &cells, Some(&table), args)?;
-    name_bins(&model, &cells, &mut table);
+    name_bins(&model, &cells, &mut table, &modes);
     let number = |name: &str, values: &[f32]| Column {
         name: name.to_owned(),
         // With the digits that 32 bits have.
@@ -58,13 +59,14 @@ fn predict(
 }
 
 /// Puts the names of months and the like in the place of points in time.
-fn name_bins(model: &Model, cells: &Entries, table: &mut Table) {
-    for (number, mode) in model.modes().iter().enumerate() {
+fn name_bins(model: &Model, cells: &Entries, table: &mut Table, modes: &[usize]) {
+    for (column, &number) in table.columns.iter_mut().zip(modes) {
+        let mode = &model.modes()[number];
         let Some(naming) = mode.naming().filter(|naming| naming.binning.is_some()) else { continue };
         let mut labels: Labels = naming.labels.iter().collect();
         let unknown = labels.id("?");
         let codes = cells.indices(number).iter().map(|&id| id.min(unknown)).collect();
-        table.columns[number].data = Data::Texts { codes, labels };
+        column.data = Data::Texts { codes, labels };
     }
 }
 

@@ -40,6 +40,9 @@ fn input(tensor: &[PathBuf], data: &DataArgs) -> Input {
 pub(crate) fn tell(note: Note) {
     match note {
         Note::Taken(recipe) => print::note(format_args!("taken for: {}", flags(&recipe))),
+        Note::Average { ref mode, .. } => {
+            print::note(format_args!("{note} (--at {mode}=NAME says for which)"))
+        }
         other => print::note(other),
     }
 }

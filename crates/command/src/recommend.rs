@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
 use s3cmtf::files;
-use s3cmtf::{Mode, Model};
+use s3cmtf::{Mode, Model, Problem};
 use serde::Serialize;
 
 use crate::args::RecommendArgs;
@@ -70,8 +70,9 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     if id.is_none() && args.json {
         return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
     }
-    let recommender = recommender(args, &model, (by, items), &at)?;
-    let reasons = Reasons::new(&recommender, args.top.max(NAMED))?;
+    let data = saved::data(&args.model, &model)?;
+    let recommender = recommender(args, &model, data.as_ref(), (by, items), &at)?;
+    let reasons = Reasons::new(&recommender, data.as_ref(), args.top.max(NAMED))?;
     match (id.and_then(|id| model.modes()[by].row(id)), format) {
         (Some(row), None) => one(args, &model, (by, items), row, &recommender, &reasons)?,
         (row, format) => {
@@ -106,17 +107,14 @@ fn check_others(model: &Model, by: usize, items: usize, at: &[(usize, u32)]) -> 
 fn recommender<'a>(
     args: &RecommendArgs,
     model: &'a Model,
+    data: Option<&Problem>,
     (by, items): (usize, usize),
     at: &[(usize, u32)],
 ) -> anyhow::Result<Recommender<'a>> {
     let mut recommender = Recommender::new(model, by, items, at)?.cautious(args.caution.unwrap_or(0.0))?;
-    if args.include_seen && args.having.is_empty() {
-        return Ok(recommender);
-    }
-    let data = saved::data(&args.model, model)?;
     let folder = args.model.display();
     if !args.include_seen {
-        let Some(data) = &data else {
+        let Some(data) = data else {
             anyhow::bail!(
                 "{folder}: the data of training are not there, which say what was seen: --include-seen recommends \
                  that too, or fit again"
@@ -132,7 +130,7 @@ fn recommender<'a>(
                 "--where should be MATRIX=COLUMN, such as category=Sushi, but is {having:?}"
             )));
         };
-        let Some(data) = &data else {
+        let Some(data) = data else {
             anyhow::bail!("{folder}: the data of training are not there, which --where needs: fit again");
         };
         recommender = recommender.having(data, matrix, column)?;
@@ -225,7 +223,9 @@ fn described(recommended: &Recommended<'_>, model: &Model, args: &RecommendArgs)
     lines.push(String::new());
     let title = format!("What counts for {}, of the concepts of {mode}:", whom.name);
     lines.push(Cell::new(show::HEADING, title).to_string());
-    lines.extend(profiled(profile));
+    let named: Vec<&str> =
+        recommendations.iter().filter_map(|one| one.reason.as_ref()).map(|reason| reason.concept).collect();
+    lines.extend(profiled(profile, &named));
     lines
 }
 
@@ -241,8 +241,9 @@ pub(crate) fn nothing(args: &RecommendArgs) -> String {
     }
 }
 
-/// What the concepts are worth to somebody, and who is at their ends.
-fn profiled(profile: &[Worth]) -> Vec<String> {
+/// What the concepts are worth to somebody, and who is at their ends: of those that say something the strongest, the weakest
+/// and all that were named.
+fn profiled(profile: &[Worth], named: &[&str]) -> Vec<String> {
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
     let row = |worth: &Worth| {
@@ -262,8 +263,13 @@ fn profiled(profile: &[Worth]) -> Vec<String> {
         cells.push(ends.into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join(" / ").into());
         cells
     };
-    let weak = profile.len().saturating_sub(WEAKEST).max(STRONGEST.min(profile.len()));
-    let shown: Vec<&Worth> = profile.iter().take(STRONGEST).chain(&profile[weak..]).collect();
+    let telling: Vec<&Worth> = profile.iter().filter(|worth| worth.concept.telling).collect();
+    let weak = telling.len().saturating_sub(WEAKEST);
+    let is_shown = |(place, worth): &(usize, &Worth)| {
+        *place < STRONGEST || *place >= weak || named.contains(&worth.concept.name.as_str())
+    };
+    let shown: Vec<&Worth> =
+        telling.into_iter().enumerate().filter(is_shown).map(|(_, worth)| worth).collect();
     let mut headings = vec!["concept", ">strength", "", ">adds", ">usual"];
     headings.extend(has_times.then_some("=over time"));
     headings.push("about");

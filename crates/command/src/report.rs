@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use s3cmtf::report::{Options, Report, render};
-use s3cmtf::{Model, Problem, Record, files};
+use s3cmtf::report::{Known, Options, Report, render};
+use s3cmtf::{Model, Record, files};
 
 use crate::args::{DataArgs, ReportArgs, fit_line};
 use crate::progress::waiting;
-use crate::{print, saved};
+use crate::{print, problem, saved};
 
 /// The data that a model was trained on, in its folder.
 const DATA: &str = "data.s3cmtf";
@@ -27,9 +27,11 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let name = args.model.file_name().map_or("model".into(), |name| name.to_string_lossy().into_owned());
     let command = command(&record, data.is_some().then_some(args.model.as_path()));
     let options = Options { title: name, command };
-    let size = waiting("gathering the report", false, || {
-        write(&model, &record, data.as_ref(), &options, &args.out)
-    })?;
+    let test = args.test.as_deref();
+    let test =
+        test.map(|path| problem::read_more(path, model.modes(), model.value(), &args.file)).transpose()?;
+    let known = Known { data: data.as_ref(), test: test.as_ref() };
+    let size = waiting("gathering the report", false, || write(&model, &record, known, &options, &args.out))?;
     print::table(&[
         ("report", args.out.display().to_string()),
         ("size", format!("{} kB", size.div_ceil(1000))),
@@ -51,11 +53,11 @@ pub(crate) fn command(record: &Record, folder: Option<&Path>) -> String {
 pub(crate) fn write(
     model: &Model,
     record: &Record,
-    data: Option<&Problem>,
+    known: Known<'_>,
     options: &Options,
     path: &Path,
 ) -> anyhow::Result<usize> {
-    let page = render(&Report::of(model, record, data, options)?)?;
+    let page = render(&Report::of(model, record, known, options)?)?;
     files::write_atomically(path, |file| file.write_all(page.as_bytes()))?;
     Ok(page.len())
 }

@@ -10,6 +10,9 @@ use crate::args::SimilarArgs;
 use crate::show::{self, Cell};
 use crate::{entity, print};
 
+/// Entities with this likeness go in the same direction.
+const SAME: f64 = 0.9995;
+
 #[derive(Serialize)]
 struct Similar<'a> {
     mode: &'a str,
@@ -22,9 +25,17 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     let (model, _) = files::load(&args.model)?;
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
-    let similar = discovery::similar(&model, mode, id, args.top)?;
-    if model.factors()[mode].rank() == 1 {
-        print::note(format_args!("{} has one concept, so that likeness says little", known.name()));
+    let similar = discovery::similar(&model, mode, id, args.level, args.top)?;
+    if let [first, second, ..] = &similar[..]
+        && similar.last().is_some_and(|last| last.score > SAME)
+    {
+        print::note(format_args!(
+            "{} and {} are no more alike than the rest of these: what the model knows of {} goes in one direction, so \
+             that likeness says little",
+            first.name,
+            second.name,
+            known.name()
+        ));
     }
     if args.json {
         print::json(&Similar { mode: known.name(), name: &known.label(id), similar })?;

@@ -127,7 +127,7 @@ class Discovery:
         n : how many for each.
         where : only items that have these columns of coupled matrices: ``{"genre": "Comedy"}``, or one of several:
             ``{"genre": ["Comedy", "Drama"]}``.
-        at : which entities stand for the other modes: ``{"date": "2017-05"}``; without it the latest time, and the average.
+        at : which entities stand for the other modes: ``{"date": "2017-05"}``; without it the average one of each.
         include_seen : whether what was seen is recommended, too.
         caution : rank by the prediction less so many standard deviations of what the model does not know of it, so that
             what has few entries does not come first for one lucky value.
@@ -212,23 +212,35 @@ class Discovery:
             raise ValueError(f"items should be one of the modes {', '.join(others)}")
         return run.mode(others[0])
 
-    def similar(self, mode: str, entity: Any, *, n: int = 10) -> Table:
-        """The entities of a mode that are most like one of them, with the cosine of the angle between them."""
+    def similar(self, mode: str, entity: Any, *, n: int = 10, level: bool = False) -> Table:
+        """The entities of a mode that are most like one of them, with the cosine of the angle between them.
+
+        With ``level`` they are also alike in how high values are overall; without, good films are not alike for being good.
+        """
         run = self._fitted()
         place = place_of(run, mode)
-        found: list[Scored] = json.loads(_s3cmtf.similar(run, place, self._label(place, entity), whole("n", n)))
+        found: list[Scored] = json.loads(
+            _s3cmtf.similar(run, place, self._label(place, entity), whole("n", n), bool(level))
+        )
         rows = {name: row for row, name in enumerate(run.names(place))}
         alike = self._column(place, np.array([rows[one["name"]] for one in found], dtype=np.int64))
         return self._frame({run.modes()[place]: alike, "likeness": np.array([one["score"] for one in found])})
 
-    def clusters(self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1) -> Clusters:
-        """Entities of a mode that are alike; ``"auto"`` takes as many clusters as the gap statistic finds, up to ``most``."""
+    def clusters(
+        self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1, level: bool = False
+    ) -> Clusters:
+        """Entities of a mode that are alike; ``"auto"`` takes as many clusters as the gap statistic finds, up to ``most``.
+
+        With ``level`` entities also differ in how high values are overall.
+        """
         run = self._fitted()
         place = place_of(run, mode)
         if isinstance(k, str) and k != "auto":
             raise ValueError(f'k should be a number or "auto", but is {k!r}')
         count = None if isinstance(k, str) else whole("k", k)
-        text, labels, places = _s3cmtf.clusters(run, place, count, whole("most", most), whole("n", n), whole("seed", seed))
+        text, labels, places = _s3cmtf.clusters(
+            run, place, count, whole("most", most), whole("n", n), whole("seed", seed), bool(level)
+        )
         numbers = labels.astype(np.int64) + 1
         of = self._frame({run.modes()[place]: self._column(place, np.arange(len(labels))), "cluster": numbers})
         found = json.loads(text)
@@ -242,8 +254,9 @@ class Discovery:
         wanted = run.modes() if mode is None else [run.modes()[place_of(run, mode)]]
         described: list[Concept] = [concept for concept in found["concepts"] if concept["mode"] in wanted]
         names = {name: [concept["name"] for concept in found["concepts"] if concept["mode"] == name] for name in run.modes()}
+        # A core of many modes and ranks has more numbers than anybody reads: there is none.
         core_names = {
-            name: ["mean", *own] if len(own) < core.shape[place] else own for place, (name, own) in enumerate(names.items())
+            name: ["mean", *own][-core.shape[place] :] if core.size else [] for place, (name, own) in enumerate(names.items())
         }
         table = {
             "concept": _texts(described, "name"),

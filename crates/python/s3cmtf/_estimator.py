@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -306,13 +306,21 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         return [column[0] if column is not None else str(place + 1) for place, column in enumerate(run.columns())]
 
     @overload
-    def predict(self, X: Any, *, return_std: Literal[False] = False, clip: bool | None = None) -> Array: ...
+    def predict(
+        self, X: Any, *, return_std: Literal[False] = False, clip: bool | None = None, at: Mapping[str, Any] | None = None
+    ) -> Array: ...
 
     @overload
-    def predict(self, X: Any, *, return_std: Literal[True], clip: bool | None = None) -> tuple[Array, Array]: ...
+    def predict(
+        self, X: Any, *, return_std: Literal[True], clip: bool | None = None, at: Mapping[str, Any] | None = None
+    ) -> tuple[Array, Array]: ...
 
-    def predict(self, X: Any, *, return_std: bool = False, clip: bool | None = None) -> Array | tuple[Array, Array]:
+    def predict(
+        self, X: Any, *, return_std: bool = False, clip: bool | None = None, at: Mapping[str, Any] | None = None
+    ) -> Array | tuple[Array, Array]:
         """The predicted value of each cell; with ``return_std`` also how far a true value may well lie from it.
+
+        ``at={"date": "2017-05"}`` says what stands for modes that X has no column of; a mode of times is at its average without.
 
         An entity that training has not seen is predicted as the average one of its mode. Predictions of ``bayes`` stay within the
         range of the values of training unless ``clip`` is False; those of ``sgd`` and ``als`` do if it is True.
@@ -324,7 +332,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         >>> values.shape, bool(std[0] > 0)
         ((1,), True)
         """
-        values, stds, unknown = self._fitted().predict(self._cells(X), switch(clip), bool(return_std))
+        values, stds, unknown = self._fitted().predict(self._cells(X), self._others(at), switch(clip), bool(return_std))
         if unknown:
             words = f"{unknown} of {len(values)} cells name an entity that training does not have; the average one stands in"
             # New entities come all the time; where most are new, a column may be of another kind than it was.

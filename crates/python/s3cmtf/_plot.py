@@ -22,8 +22,6 @@ POINTS = 3000
 """No map has more points: they would hide each other, and a notebook would have to carry them."""
 LONGEST = 28
 """Longer names are cut."""
-WEAKEST = 0.01
-"""A concept that has less of what varies is noise to whoever looks at it."""
 COLOURS = ("#b5651d", "#f7f7f7", "#2a6f97")
 """Of what is below 0, is 0 and is above."""
 
@@ -171,7 +169,7 @@ class Plot:
         found = self._model.concepts(mode, n=n)
         run = self._model._fitted()
         names = run.names(place_of(run, mode))
-        strong = [concept for concept in found.described if concept["strength"] >= WEAKEST] or found.described[:1]
+        strong = [concept for concept in found.described if concept["telling"]] or found.described[:1]
         return Panels([self._concept(concept, names) for concept in strong[:most]])
 
     @staticmethod

@@ -63,6 +63,7 @@ class _Concept(TypedDict):
     mode: str
     strength: float
     level: bool
+    telling: bool
     about: str
     opposite: str
     strongest: list[Scored]

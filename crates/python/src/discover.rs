@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
-use s3cmtf::discovery::{self, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP};
+use s3cmtf::discovery::{self, ClusterParams, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP};
 use s3cmtf::prepare::find_entity;
-use s3cmtf::report::{Options, Report, render};
+use s3cmtf::report::{Known, Options, Report, render};
 use s3cmtf::{Error, files};
 
 use crate::convert::json;
@@ -38,7 +38,7 @@ pub(crate) fn recommend<'py>(
         let recommender = recommender(run, (by, items), &at, &having, include_seen)?;
         let recommender = recommender.cautious(caution.unwrap_or(0.0))?;
         let rows = rows(run, by, entities.as_deref())?;
-        let reasons = Reasons::new(&recommender, 1)?;
+        let reasons = Reasons::new(&recommender, run.data.as_ref(), 1)?;
         let best = recommender.best(&rows, n.unwrap_or(TOP));
         let why = reasons.of(&rows, &best);
         let words =
@@ -103,11 +103,12 @@ pub(crate) fn similar(
     mode: usize,
     entity: &str,
     n: Option<usize>,
+    level: bool,
 ) -> PyResult<String> {
     let model = &run.run.model;
     let found = detached(py, || {
         let id = find_entity(&model.modes()[mode], entity)?;
-        discovery::similar(model, mode, id, n.unwrap_or(TOP))
+        discovery::similar(model, mode, id, level, n.unwrap_or(TOP))
     })?;
     json(&found)
 }
@@ -126,7 +127,7 @@ pub(crate) fn profile(
     let found = detached(py, || {
         let recommender = recommender(run, (by, items), &at, &[], true)?;
         let rows = rows(run, by, Some(&[entity]))?;
-        Ok(Reasons::new(&recommender, n.unwrap_or(TOP))?.profile(rows[0]))
+        Ok(Reasons::new(&recommender, run.data.as_ref(), n.unwrap_or(TOP))?.profile(rows[0]))
     })?;
     json(&found)
 }
@@ -136,6 +137,7 @@ type Clustered<'py> = (String, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f3
 
 /// The clusters of a mode. Without `k` the gap statistic picks, up to `most`.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn clusters<'py>(
     py: Python<'py>,
     run: &Run,
@@ -144,13 +146,14 @@ pub(crate) fn clusters<'py>(
     most: Option<usize>,
     n: Option<usize>,
     seed: Option<u64>,
+    level: bool,
 ) -> PyResult<Clustered<'py>> {
     let (model, data) = (&run.run.model, run.data.as_ref());
     let rows = model.modes()[mode].rows();
     let k = k.map_or(K::Auto(most.unwrap_or(MOST_CLUSTERS).min(rows)), K::Given);
-    let (n, seed) = (n.unwrap_or(TOP), seed.unwrap_or(SEED));
+    let params = ClusterParams { k, level, top: n.unwrap_or(TOP), seed: seed.unwrap_or(SEED) };
     let (found, map) = detached(py, || {
-        Ok((discovery::clusters(model, data, mode, k, n, seed)?, Space::of(model, mode).map()))
+        Ok((discovery::clusters(model, data, mode, params)?, Space::of(model, mode, level).map()))
     })?;
     let map = map.concat().into_pyarray(py).reshape([rows, 2])?;
     Ok((json(&found)?, found.of_row.into_pyarray(py), map))
@@ -164,7 +167,7 @@ type Described<'py> = (String, Vec<Bound<'py, PyArray2<f32>>>, Bound<'py, PyArra
 #[pyfunction]
 pub(crate) fn concepts<'py>(py: Python<'py>, run: &Run, n: Option<usize>) -> PyResult<Described<'py>> {
     let model = &run.run.model;
-    let found = detached(py, || Ok(discovery::concepts(model, n.unwrap_or(TOP))))?;
+    let found = detached(py, || discovery::concepts(model, run.data.as_ref(), n.unwrap_or(TOP)))?;
     let text = json(&found)?;
     let of_mode = |(scores, factor): (Vec<f32>, &s3cmtf::Factor)| {
         let columns = scores.len() / factor.rows().max(1);
@@ -181,8 +184,8 @@ pub(crate) fn write_report(py: Python<'_>, run: &Run, path: PathBuf, title: Stri
     let command = String::new();
     detached(py, || {
         files::check_file(&path)?;
-        let report =
-            Report::of(&run.run.model, &run.run.record, run.data.as_ref(), &Options { title, command })?;
+        let known = Known { data: run.data.as_ref(), test: run.test.as_ref() };
+        let report = Report::of(&run.run.model, &run.run.record, known, &Options { title, command })?;
         let page = render(&report)?;
         files::write_atomically(&path, |file| file.write_all(page.as_bytes()))
     })

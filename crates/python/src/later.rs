@@ -24,7 +24,7 @@ pub(crate) fn take_in(
     update: bool,
 ) -> PyResult<Taken> {
     let (tensor, couple) = (tensor.map(|table| table.0.clone()), couples(&couple));
-    let (run, before) = (&run.run, run.data.as_ref());
+    let (run, before, test) = (&run.run, run.data.as_ref(), run.test.clone());
     let mut told = Vec::new();
     let (Folded { model, added, updated, entries, notes }, data) = detached(py, || {
         let mut tell = |note: Note| told.push(note.to_string());
@@ -43,7 +43,7 @@ pub(crate) fn take_in(
     let mut record = run.record.clone();
     record.data.later_entries += entries;
     told.extend(notes.iter().map(|note| renamed(note)));
-    Ok((Run { run: s3cmtf::Run { model, record }, data }, added, updated, told))
+    Ok((Run { run: s3cmtf::Run { model, record }, data, test }, added, updated, told))
 }
 
 fn in_python(error: Error) -> Error {

@@ -7,18 +7,19 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::files::{self, KeptData};
 use s3cmtf::input::known_cells;
-use s3cmtf::prepare::find_mode;
-use s3cmtf::{Core, Mode};
+use s3cmtf::prepare::{find_entity, find_mode};
+use s3cmtf::{Core, Error, Mode};
 
 use crate::convert::{factor, json};
 use crate::error::{detached, exception};
 use crate::table::Table;
 
-/// A model, its record, and the data that it was trained on, if they are known.
+/// A model, its record, and the data that it was trained on and tested with, if they are known.
 #[pyclass(frozen, module = "s3cmtf._s3cmtf")]
 pub(crate) struct Run {
     pub(crate) run: s3cmtf::Run,
     pub(crate) data: Option<s3cmtf::Problem>,
+    pub(crate) test: Option<s3cmtf::Entries>,
 }
 
 /// A coupled matrix: name, mode, kind, weight, what it explains, names of columns, factor.
@@ -110,12 +111,15 @@ impl Run {
         &self,
         py: Python<'py>,
         cells: &Table,
+        at: Vec<(usize, String)>,
         clip: Option<bool>,
         std: bool,
     ) -> PyResult<Predictions<'py>> {
         let (given, model) = (cells.0.clone(), &self.run.model);
         let (values, stds, unknown) = detached(py, || {
-            let cells = known_cells(&given, model.modes(), &mut |_| ())?.entries;
+            let at = at.iter().map(|(mode, name)| Ok((*mode, find_entity(&model.modes()[*mode], name)?)));
+            let at = at.collect::<Result<Vec<_>, Error>>()?;
+            let cells = known_cells(&given, model.modes(), &at, &mut |_| ())?.entries;
             let stds = std.then(|| model.std(&cells)).transpose()?;
             let clip = clip.unwrap_or_else(|| model.clips());
             Ok((model.predict(&cells, clip)?, stds, model.unknown(&cells)))
@@ -148,6 +152,6 @@ pub(crate) fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Run> {
         let (model, record) = files::load(&folder)?;
         // Those of another model say nothing about this one.
         let data = files::load_data(&folder)?.filter(|data| data.modes() == model.modes());
-        Ok(Run { run: s3cmtf::Run { model, record }, data })
+        Ok(Run { run: s3cmtf::Run { model, record }, data, test: None })
     })
 }

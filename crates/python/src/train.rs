@@ -47,6 +47,7 @@ pub(crate) fn train(
         checkpoint.map(|(folder, seconds)| Ok::<_, PyErr>((folder, every(seconds)?))).transpose()?;
     let holdout = holdout.map(|how| hold_out(how, &problem.0)).transpose()?;
     let test = test.map(|(table, value)| test_set(py, &problem.0, &table, value)).transpose()?;
+    let kept = test.clone().filter(|_| keep);
     let mut notes = Vec::new();
     let run = watched(py, observe, |stop, tell| {
         let mut training = Training::new(problem.0.clone(), params).interrupt(stop);
@@ -77,7 +78,7 @@ pub(crate) fn train(
         training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
     })?;
     notes.extend(run.notes());
-    Ok((Run { run, data: keep.then(|| problem.0.clone()) }, notes))
+    Ok((Run { run, data: keep.then(|| problem.0.clone()), test: kept }, notes))
 }
 
 /// Every how many seconds a checkpoint is kept.

@@ -60,6 +60,17 @@ impl Algorithm {
             Algorithm::Als => "als",
         }
     }
+
+    /// Whether the algorithm has the setting of this name; others are of no account to it.
+    pub fn has(self, setting: &str) -> bool {
+        match setting {
+            "without" => self == Algorithm::Bayes,
+            "method" | "scheme" | "deterministic" | "start" | "rate" | "decay" | "l1" | "nonnegative"
+            | "tolerance" => self == Algorithm::Sgd,
+            "lambda_reg" | "lambda_couple" => self != Algorithm::Bayes,
+            _ => true,
+        }
+    }
 }
 
 /// A part of [`Algorithm::Bayes`] that can be left out, to see what it is worth.

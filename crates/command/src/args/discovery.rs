@@ -21,6 +21,9 @@ pub(crate) struct ClustersArgs {
     /// The most clusters that auto finds
     #[arg(long, value_name = "K", default_value_t = MOST_CLUSTERS, value_parser = some, allow_negative_numbers = true)]
     pub(crate) most: usize,
+    /// Also by the level: how high values are overall, with all entities of the other modes
+    #[arg(long)]
+    pub(crate) level: bool,
     /// How many entities and columns are shown of each
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
@@ -40,11 +43,11 @@ pub(crate) struct ClustersArgs {
 pub(crate) struct ConceptsArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// Only the concepts of this mode, by name or by number from 1
+    /// Only the concepts of this mode, by name or by number from 1, and all of them that say something
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
     /// How many entities, columns and interactions are shown
-    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -62,7 +65,7 @@ pub(crate) struct RecommendArgs {
     /// What: the mode whose entities are recommended
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: String,
-    /// What stands for another mode, such as time=2017-03 [default: the latest of a mode of times, the average of others]
+    /// What stands for another mode, such as time=2017-03 [default: the average one]
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     /// How many are recommended
@@ -96,6 +99,9 @@ pub(crate) struct SimilarArgs {
     /// The entity by its mode and name, such as movie="Toy Story (1995)"
     #[arg(value_name = "MODE=NAME")]
     pub(crate) entity: String,
+    /// Also by the level: how high values are overall, with all entities of the other modes
+    #[arg(long)]
+    pub(crate) level: bool,
     /// How many are listed
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,

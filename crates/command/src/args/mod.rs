@@ -145,6 +145,10 @@ pub(crate) struct PredictArgs {
     pub(crate) coords: PathBuf,
     #[command(flatten)]
     pub(crate) file: FileArgs,
+    /// What stands for a mode that has no column, such as time=2017-03; may be given more than once [default: the average of a
+    /// mode of times]
+    #[arg(long, value_name = "MODE=NAME")]
+    pub(crate) at: Vec<String>,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
     /// Print behind each value its standard deviation: how far the true value may well lie from it

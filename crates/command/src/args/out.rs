@@ -6,6 +6,8 @@ use clap::Args;
 use clap_complete::Shell;
 use s3cmtf::files::OutFormat;
 
+use super::FileArgs;
+
 /// What `export` was given.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
@@ -27,6 +29,12 @@ pub(crate) struct ReportArgs {
     /// The page to write, whole or not at all
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Entries that the model was not trained on: the page shows how predictions err on these. Without, on those that `fit`
+    /// held out, or else on those of training
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
 }
 
 /// What `completions` was given.

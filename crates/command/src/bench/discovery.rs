@@ -1,7 +1,7 @@
 //! What coupled matrices are worth for finding groups: the paper's Figure 7, on a world whose groups are known.
 
 use anyhow::ensure;
-use s3cmtf::discovery::{self, K, agreement};
+use s3cmtf::discovery::{self, ClusterParams, K, agreement};
 use s3cmtf::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Params, Problem, Training};
 use serde::Serialize;
@@ -85,8 +85,11 @@ fn row(
     let planted: Vec<u32> =
         (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
     let groups = THEMES.len();
-    let given = discovery::clusters(&run.model, None, MODE, K::Given(groups), 0, seed)?;
-    let auto = discovery::clusters(&run.model, None, MODE, K::Auto(MOST), 0, seed)?;
+    let clusters = |k: K| {
+        let params = ClusterParams { k, top: 0, seed, ..ClusterParams::default() };
+        discovery::clusters(&run.model, None, MODE, params)
+    };
+    let (given, auto) = (clusters(K::Given(groups))?, clusters(K::Auto(MOST))?);
     let curve = auto.gap.unwrap_or_else(|| discovery::GapCurve { gaps: Vec::new(), k: 0 });
     let at = curve.gaps.get(groups - 1).copied();
     let points = curve.gaps.iter().map(|gap| (gap.k as f64, gap.gap)).collect();

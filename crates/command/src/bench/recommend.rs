@@ -105,7 +105,7 @@ pub(super) fn run(users: usize, items: usize, report: &mut Report<'_>) -> anyhow
     report.progress(format_args!("recommend: {TOP} of {title_items} items for each user"));
     let start = Instant::now();
     let recommender = Recommender::new(&model, 0, 1, &[])?.without_seen(&problem)?;
-    let reasons = Reasons::new(&recommender, TOP)?;
+    let reasons = Reasons::new(&recommender, Some(&problem), TOP)?;
     let all: Vec<u32> = (0..users as u32).collect();
     let mut first = Vec::new();
     for block in all.chunks(TOGETHER) {

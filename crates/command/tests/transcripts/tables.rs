@@ -152,7 +152,7 @@ fn errors_name_file_line_column_and_value() {
     fit("--modes user,film --value user").fails(1, &["ratings.csv:2:", "user, 0"]);
     fit("--modes user,film:month --value stars").fails(1, &["ratings.csv:2:", "\"F1\"", "film"]);
     fit("--modes user,film:mnth --value stars").fails(2, &["\"mnth\" is none of year, month"]);
-    fit("--modes user,film --value stars --couple film=films.csv")
+    fit("--modes user,film --value stars --couple film=films.csv,graph")
         .fails(2, &["say which columns are the matrix", "film, title, genres"]);
     fit("--modes user,film --value stars --couple flim=films.csv:film,genres")
         .fails(2, &["there is no mode flim", "user, film"]);

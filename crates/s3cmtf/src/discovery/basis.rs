@@ -11,14 +11,17 @@
 
 use rayon::prelude::*;
 
-use super::matrix::{Moments, eigen, product, sensitivity};
+use super::matrix::{Moments, eigen, product};
+use super::metric::{LEAST, Metric};
 use super::rotation::varimax;
 use super::space::is_nonnegative;
 use crate::Model;
 use crate::model::Core;
 
-/// Directions in which predictions vary less than this share of the most are rounding.
-const LEAST: f64 = 1e-9;
+/// Concepts that have a smaller part than this of what varies are noise.
+pub(crate) const WEAK: f64 = 0.005;
+/// A core with more numbers than this is not turned: it would take minutes, and nobody would read it.
+const MOST_CORE: usize = 1 << 20;
 /// The level is a concept of its own where it has this part of what varies. It has 6 % of what varies between the businesses
 /// of the generated world, whose themes are liked by some users each; of the films of MovieLens (latest, small) 76 %.
 const LEVEL: f64 = 0.3;
@@ -27,8 +30,8 @@ const LEVEL: f64 = 0.3;
 pub(super) struct Basis {
     pub(super) modes: Vec<ModeBasis>,
     /// What a combination of concepts adds to predictions, where each entity has 1 of its concept; the mean entity comes
-    /// before the first concept in modes that have one.
-    pub(super) core: Core,
+    /// before the first concept in modes that have one. None where it has too many numbers to be read.
+    pub(super) core: Option<Core>,
 }
 
 /// The concepts of a mode.
@@ -48,23 +51,35 @@ pub(super) struct ModeBasis {
     pub(super) moments: Moments,
 }
 
+/// Whether the core, written out, has so few numbers that they can be turned and looked at.
+pub(crate) fn is_readable(model: &Model) -> bool {
+    let ranks = model.core().ranks(model.modes().len());
+    ranks
+        .iter()
+        .try_fold(1usize, |product, &rank| product.checked_mul(rank))
+        .is_some_and(|size| size <= MOST_CORE)
+}
+
 impl Basis {
     pub(super) fn of(model: &Model) -> Self {
         let order = model.modes().len();
-        let mut core = model.core().to_full(order);
         let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-        let metrics: Vec<Metric> = (0..order).map(|mode| Metric::of(&core, &moments, mode)).collect();
+        let metrics: Vec<Metric> = (0..order).map(|mode| Metric::of(model.core(), &moments, mode)).collect();
         let modes: Vec<ModeBasis> = moments
             .into_iter()
             .zip(metrics)
             .enumerate()
             .map(|(mode, (moments, metric))| ModeBasis::new(model, mode, &metric, moments))
             .collect();
-        for (mode, basis) in modes.iter().enumerate() {
-            let mean = if basis.around_mean { &basis.moments.mean[..] } else { &[] };
-            let rows: Vec<f64> = mean.iter().chain(&basis.directions).copied().collect();
-            core.multiply(mode, rows.len() / basis.moments.mean.len(), &rows);
-        }
+        let core = is_readable(model).then(|| {
+            let mut core = model.core().to_full(order);
+            for (mode, basis) in modes.iter().enumerate() {
+                let mean = if basis.around_mean { &basis.moments.mean[..] } else { &[] };
+                let rows: Vec<f64> = mean.iter().chain(&basis.directions).copied().collect();
+                core.multiply(mode, rows.len() / basis.moments.mean.len(), &rows);
+            }
+            core
+        });
         Basis { modes, core }
     }
 }
@@ -72,9 +87,8 @@ impl Basis {
 impl ModeBasis {
     /// The concepts of one mode alone, which in a model of many users are those of its items in a fraction of the time.
     pub(super) fn of(model: &Model, mode: usize) -> Self {
-        let core = model.core().to_full(model.modes().len());
         let mut moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-        let metric = Metric::of(&core, &moments, mode);
+        let metric = Metric::of(model.core(), &moments, mode);
         ModeBasis::new(model, mode, &metric, moments.swap_remove(mode))
     }
 
@@ -135,39 +149,47 @@ impl ModeBasis {
         let covariance = product(rank, &product(rank, &root, &moments.covariance()), &root);
         let level = level_axis(&covariance, times(&inverse, &metric.common));
         let rest = level.as_ref().map_or_else(|| covariance.clone(), |axis| without(&covariance, axis));
-        let axes = eigen(rank, &rest);
-        let most = eigen(rank, &covariance).first().map_or(0.0, |(value, _)| value.max(0.0));
-        let axes = axes.into_iter().filter(|(value, _)| *value > LEAST * most && *value > 0.0);
-        let axes: Vec<Vec<f64>> = level.iter().cloned().chain(axes.map(|(_, axis)| axis)).collect();
-        let concepts = axes.len();
-        // The level comes first, and is not turned.
-        let fixed = usize::from(level.is_some());
-        // A row of W P for each axis.
-        let along: Vec<Vec<f64>> = axes.iter().map(|axis| times(&root, axis)).collect();
+        let varies: f64 = (0..rank).map(|k| covariance[k * rank + k]).sum();
+        let axes = eigen(rank, &rest).into_iter();
+        let axes: Vec<(f64, Vec<f64>)> =
+            axes.filter(|(value, _)| *value > LEAST * varies && *value > 0.0).collect();
+        // Rows in W-coordinates along an axis, and from there back to rows.
+        let (along, back) = (|axis: &[f64]| times(&root, axis), |axis: &[f64]| times(&inverse, axis));
         let mean = &moments.mean;
         let project = |row: &[f32], directions: &[Vec<f64>]| -> Vec<f64> {
             let centred: Vec<f64> =
                 row.iter().zip(mean).map(|(&value, mean)| f64::from(value) - mean).collect();
             directions.iter().map(|direction| dot(direction, &centred)).collect()
         };
+        // Axes are turned where all have the same scatter: then the scores of two concepts are never the same, however much
+        // more rows vary along one axis than along another. What hardly varies is left as it is: it is noise.
+        let strong = axes.partition_point(|(value, _)| *value >= WEAK * varies);
+        let scaled: Vec<Vec<f64>> = axes[..strong]
+            .iter()
+            .map(|(value, axis)| along(axis).into_iter().map(|part| part / value.sqrt()).collect())
+            .collect();
         let points: Vec<Vec<f64>> =
-            factor.values().par_chunks_exact(rank).map(|row| project(row, &along)).collect();
-        let tastes: Vec<Vec<f64>> = points.iter().map(|point| point[fixed..].to_vec()).collect();
-        let rotation = varimax(&tastes, concepts - fixed);
-        let turn = |vectors: &[Vec<f64>], concept: usize| -> Vec<f64> {
-            if concept < fixed {
-                return vectors[concept].clone();
-            }
+            factor.values().par_chunks_exact(rank).map(|row| project(row, &scaled)).collect();
+        let rotation = varimax(&points, strong);
+        let turned = |concept: usize| -> Vec<f64> {
             let mut sum = vec![0.0; rank];
-            let own = &rotation[(concept - fixed) * (concepts - fixed)..];
-            for (by, vector) in own.iter().zip(&vectors[fixed..]) {
-                sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += by * value);
+            for (by, (value, axis)) in rotation[concept * strong..].iter().zip(&axes[..strong]) {
+                sum.iter_mut().zip(axis).for_each(|(sum, part)| *sum += by * value.sqrt() * part);
             }
             sum
         };
-        let back: Vec<Vec<f64>> = axes.iter().map(|axis| times(&inverse, axis)).collect();
-        let found = (0..concepts).map(|concept| {
-            let (along, back) = (turn(&along, concept), turn(&back, concept));
+        let turned_along = |concept: usize| -> Vec<f64> {
+            let mut sum = vec![0.0; rank];
+            for (by, scaled) in rotation[concept * strong..].iter().zip(&scaled) {
+                sum.iter_mut().zip(scaled).for_each(|(sum, part)| *sum += by * part);
+            }
+            sum
+        };
+        // Of each concept what scores are made with, what it adds to a row in W-coordinates, and whether it is the level.
+        let level = level.map(|axis| (along(&axis), axis, true));
+        let tastes = (0..strong).map(|concept| (turned_along(concept), turned(concept), false));
+        let weak = axes[strong..].iter().map(|(_, axis)| (along(axis), axis.clone(), false));
+        let found = level.into_iter().chain(tastes).chain(weak).map(|(along, axis, is_level)| {
             let (mut squares, mut cubes) = (0.0, 0.0);
             for row in factor.values().chunks_exact(rank) {
                 let score = project(row, std::slice::from_ref(&along))[0];
@@ -175,10 +197,10 @@ impl ModeBasis {
                 cubes += score * score * score;
             }
             // Few entities have much of a concept: that is its positive end. Much of the level are high values.
-            let sign = if cubes < 0.0 && concept >= fixed { -1.0 } else { 1.0 };
-            (squares, sign * squares.sqrt(), along, back, concept < fixed)
+            let sign = if cubes < 0.0 && !is_level { -1.0 } else { 1.0 };
+            (squares * dot(&axis, &axis), sign * squares.sqrt(), along, back(&axis), is_level)
         });
-        let mut found: Vec<_> = found.filter(|(squares, ..)| *squares > 0.0).collect();
+        let mut found: Vec<_> = found.filter(|(strength, ..)| *strength > 0.0).collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let unit: Vec<Vec<f64>> = found
             .iter()
@@ -197,7 +219,7 @@ impl ModeBasis {
                 .iter()
                 .flat_map(|(_, root, _, back, _)| back.iter().map(move |value| value * root))
                 .collect(),
-            strengths: found.iter().map(|(squares, ..)| *squares).collect(),
+            strengths: found.iter().map(|(strength, ..)| *strength).collect(),
             level: found.iter().position(|(.., is_level)| *is_level),
             moments,
         }
@@ -212,25 +234,6 @@ impl ModeBasis {
     pub(super) fn direction(&self, concept: usize) -> &[f64] {
         let rank = self.moments.mean.len();
         &self.directions[concept * rank..(concept + 1) * rank]
-    }
-}
-
-/// What the predictions of a mode's rows depend on.
-struct Metric {
-    /// See [`sensitivity`].
-    weights: Vec<f64>,
-    /// What a row is multiplied with for its prediction with the mean entities of all other modes.
-    common: Vec<f64>,
-}
-
-impl Metric {
-    fn of(core: &Core, moments: &[Moments], mode: usize) -> Self {
-        let mut common = core.clone();
-        for (other, moments) in moments.iter().enumerate().filter(|(other, _)| *other != mode) {
-            common.multiply(other, 1, &moments.mean);
-        }
-        let common = common.values().iter().map(|&value| f64::from(value)).collect();
-        Metric { weights: sensitivity(core, moments, mode), common }
     }
 }
 
@@ -296,7 +299,8 @@ mod tests {
         for signed in [[true, true, true], [false, false, false], [true, false, true]] {
             let model = model(signed);
             let basis = Basis::of(&model);
-            let ranks = basis.core.ranks(3);
+            let core = basis.core.as_ref().unwrap();
+            let ranks = core.ranks(3);
             let cells: Vec<Vec<u32>> = vec![vec![0, 3, 6, 2], vec![5, 0, 2, 2], vec![4, 4, 0, 1]];
             let expected = model.predict(&Entries::new(cells.clone(), vec![0.0; 4]).unwrap(), false).unwrap();
             for (entry, expected) in expected.into_iter().enumerate() {
@@ -309,7 +313,7 @@ mod tests {
                     }
                 };
                 let mut sum = 0.0;
-                for (place, &value) in basis.core.values().iter().enumerate() {
+                for (place, &value) in core.values().iter().enumerate() {
                     let at = [place / (ranks[1] * ranks[2]), place / ranks[2] % ranks[1], place % ranks[2]];
                     sum += value * (0..3).map(|mode| part(mode, at[mode])).product::<f32>();
                 }
@@ -332,6 +336,25 @@ mod tests {
     }
 
     #[test]
+    fn scores_of_two_concepts_are_never_the_same_however_little_one_of_them_is() {
+        // Items differ ten times as much in one kind as in the other; nearly all have some of both.
+        let (users, items) = (40usize, 300usize);
+        let noise = |seed: usize| ((seed * 7919 + 101) % 10_007) as f32 / 10_007.0 - 0.5;
+        let factors = vec![
+            Factor::new(2, (0..2 * users).map(|place| noise(place * place)).collect()),
+            Factor::new(2, (0..items).flat_map(|item| [noise(item), 0.1 * noise(item + 7777)]).collect()),
+        ];
+        let core = Core::full(vec![2, 2], vec![1.0, 0.0, 0.0, 1.0]);
+        let modes = vec![Mode::new("user", users as u32), Mode::new("item", items as u32)];
+        let model = Model::new(modes, core, factors, Vec::new(), [0.0, 5.0]).unwrap();
+        let of_items = ModeBasis::of(&model, 1);
+        assert_eq!((of_items.concepts, of_items.level), (2, None));
+        let products = (0..items).map(|item| of_items.score(item, 0) * of_items.score(item, 1));
+        let correlation = products.sum::<f32>() / items as f32;
+        assert!(correlation.abs() < 1e-3, "{correlation}");
+    }
+
+    #[test]
     fn what_all_agree_on_is_a_concept_of_its_own_where_it_is_most_of_what_varies() {
         // A prediction is how good an item is, and more or less of its kind for users who like it or do not.
         let (users, items) = (40usize, 30usize);
@@ -351,9 +374,9 @@ mod tests {
             assert_eq!((of_items.level, of_items.concepts), (expected, 2), "{weight}");
             if expected.is_some() {
                 // The core: of the mean user and one concept, with the mean item and two.
-                let ranks = basis.core.ranks(2);
-                assert_eq!(ranks, [2, 3]);
-                let values = basis.core.values();
+                let core = basis.core.as_ref().unwrap();
+                assert_eq!(core.ranks(2), [2, 3]);
+                let values = core.values();
                 assert!(values[1] > 0.1 && values[2].abs() < 1e-5, "{values:?}");
                 let best = (0..items).max_by(|&a, &b| good(a).total_cmp(&good(b))).unwrap();
                 let most = (0..items)

@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use super::gap::{GapCurve, gap_curve};
 use super::kmeans::means;
-use super::marks::{Having, Marks};
+use super::marks::{Marks, marks};
+use super::observed::Observed;
 use super::space::{Space, dot};
-use super::{Scored, largest};
+use super::{MOST_CLUSTERS, SEED, Scored, TOP, known, largest};
 use crate::{Error, Model, Problem};
 
 /// The starts of a clustering, of which the best is kept.
@@ -19,6 +20,25 @@ pub enum K {
     Given(usize),
     /// As many as the gap statistic picks, up to this.
     Auto(usize),
+}
+
+/// What clusters are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterParams {
+    /// How many.
+    pub k: K,
+    /// Whether entities differ in their level, too: how high values are with all entities of the other modes.
+    pub level: bool,
+    /// How many typical entities and columns of each are told.
+    pub top: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Default for ClusterParams {
+    fn default() -> Self {
+        ClusterParams { k: K::Auto(MOST_CLUSTERS), level: false, top: TOP, seed: SEED }
+    }
 }
 
 /// The clusters of a mode.
@@ -53,19 +73,21 @@ pub struct Cluster {
 /// trained on, say what clusters have in common.
 ///
 /// # Errors
-/// If there is no such mode, or it has fewer rows than clusters are asked for.
+/// If there is no such mode, it has fewer rows than clusters are asked for, or the data have other modes.
 pub fn clusters(
     model: &Model,
     data: Option<&Problem>,
     mode: usize,
-    k: K,
-    top: usize,
-    seed: u64,
+    params: ClusterParams,
 ) -> Result<Clusters, Error> {
+    let ClusterParams { k, level, top, seed } = params;
     let Some(known) = model.modes().get(mode) else {
         return Err(Error::param("mode", format!("from 1 to {}", model.modes().len()), mode + 1));
     };
-    let space = Space::of(model, mode);
+    if let Some(data) = data {
+        known::check(model, data)?;
+    }
+    let space = Space::of(model, mode, level);
     let (rows, size) = (space.rows(), space.size());
     let (K::Given(asked) | K::Auto(asked)) = k;
     if asked == 0 || matches!(k, K::Given(_)) && asked > rows {
@@ -79,7 +101,7 @@ pub fn clusters(
     found.nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
     let mut order: Vec<usize> = (0..k).collect();
     order.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster]));
-    let having = data.map(|data| Having::of(data, mode));
+    let observed = data.map(|data| Observed::of(model, data, mode));
     let cluster = |(place, &old): (usize, &usize)| {
         let centre = &found.centres[old * size..(old + 1) * size];
         let length = dot(centre, centre).sqrt().max(f64::MIN_POSITIVE);
@@ -93,7 +115,7 @@ pub fn clusters(
             cluster: place + 1,
             size: sizes[old],
             typical: largest(likeness, top).into_iter().map(named).collect(),
-            marks: having.as_ref().map_or(Vec::new(), |having| having.marks(&chosen, top)),
+            marks: observed.as_ref().map_or(Vec::new(), |observed| marks(observed, &chosen, top)),
         }
     };
     // Where fewer rows differ than clusters are asked for, some have none; they are the last.

@@ -2,10 +2,17 @@
 
 use serde::Serialize;
 
-use super::basis::{Basis, ModeBasis};
-use super::{Scored, largest};
+use super::basis::{Basis, ModeBasis, WEAK};
+use super::matrix::{Along, quadratic, sensitivity};
+use super::observed::{Matrix, Observed};
+use super::{Scored, known, largest};
 use crate::problem::Mode;
-use crate::{CoupledFactor, Model};
+use crate::{Error, Model, Problem};
+
+/// Concepts whose scores have this correlation are one and the same; columns of factors without negative numbers may.
+const SAME: f64 = 0.95;
+/// The most columns that say in a few words what something is about.
+const WORDS: usize = 3;
 
 /// All concepts of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,7 +25,7 @@ pub struct Concepts {
     #[serde(skip)]
     pub core_sizes: Vec<usize>,
     /// The core of these concepts, the last mode's changing fastest; the mean entity comes before the first concept in
-    /// modes that have one.
+    /// modes that have one; nothing where it would have too many numbers.
     #[serde(skip)]
     pub core: Vec<f32>,
     /// For each mode how much of each of its concepts each row has, row after row; the mean square is 1.
@@ -38,7 +45,10 @@ pub struct Concept {
     /// Whether it is the level: how high values are with all entities of the other modes. Only where entities differ in that
     /// most of all; their other concepts are then what some like and others do not.
     pub level: bool,
-    /// In a few words: the coupled columns that go with it most, one of each matrix.
+    /// Whether it says something: it has enough of what varies, and is not nearly the same as a stronger one.
+    pub telling: bool,
+    /// In a few words: the observed columns that go with it most, one of each matrix. Nothing where none clearly does, and
+    /// without the data.
     pub about: String,
     /// The same for its opposite, if it has one.
     pub opposite: String,
@@ -46,7 +56,7 @@ pub struct Concept {
     pub strongest: Vec<Scored>,
     /// The entities that have most of its opposite; none where concepts have no opposite.
     pub weakest: Vec<Scored>,
-    /// The coupled columns that go with it, matrix by matrix, by the correlation over entities.
+    /// The observed columns that go with it, matrix by matrix, by the correlation over entities.
     pub columns: Vec<Columns>,
     /// How strong it is at each time, if there is a mode of times; for a concept of that mode, how much of it each time has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,26 +81,34 @@ pub struct Interaction {
     pub value: f64,
 }
 
-/// The concepts of a model, with `top` of everything.
-pub fn concepts(model: &Model, top: usize) -> Concepts {
+/// The concepts of a model, with `top` of everything. `data`, which the model was trained on, say what they have in common.
+///
+/// # Errors
+/// If the data have other modes than the model.
+pub fn concepts(model: &Model, data: Option<&Problem>, top: usize) -> Result<Concepts, Error> {
+    if let Some(data) = data {
+        known::check(model, data)?;
+    }
     let basis = Basis::of(model);
     let letters = letters(model);
     let time = time_mode(model);
     let mut found = Vec::new();
     for (mode, of_mode) in basis.modes.iter().enumerate() {
-        let mut of_mode = concepts_of(model, of_mode, mode, &letters[mode], top);
+        let observed = data.map(|data| Observed::of(model, data, mode));
+        let mut of_mode = concepts_of(model, of_mode, mode, observed.as_ref(), &letters[mode], top);
         for (concept, described) in of_mode.iter_mut().enumerate() {
             described.times = time.map(|time| times(model, &basis, time, (mode, concept)));
         }
         found.append(&mut of_mode);
     }
-    Concepts {
+    let sizes = |core: &crate::Core| core.ranks(basis.modes.len());
+    Ok(Concepts {
         concepts: found,
         interactions: interactions(&basis, &letters, top),
-        core_sizes: basis.core.ranks(basis.modes.len()),
-        core: basis.core.values().to_vec(),
+        core_sizes: basis.core.as_ref().map_or_else(|| vec![0; basis.modes.len()], sizes),
+        core: basis.core.map_or(Vec::new(), |core| core.values().to_vec()),
         scores: basis.modes.into_iter().map(|mode| mode.scores).collect(),
-    }
+    })
 }
 
 /// The concepts of one mode, but for their times.
@@ -98,23 +116,48 @@ pub(super) fn concepts_of(
     model: &Model,
     of_mode: &ModeBasis,
     mode: usize,
+    observed: Option<&Observed>,
     letters: &str,
     top: usize,
 ) -> Vec<Concept> {
     let all: f64 = of_mode.strengths.iter().sum();
     let describe = |concept: usize| {
-        let name = format!("{letters}{}", concept + 1);
         let strength = of_mode.strengths[concept] / all.max(f64::MIN_POSITIVE);
-        describe(model, of_mode, (mode, concept), (name, strength), top)
+        Concept {
+            name: format!("{letters}{}", concept + 1),
+            strength,
+            telling: (strength >= WEAK || concept == 0) && !is_again(of_mode, concept),
+            ..described(model, of_mode, (mode, concept), observed, top)
+        }
     };
     (0..of_mode.concepts).map(describe).collect()
 }
 
-fn describe(
+/// Whether a concept is nearly the same as a stronger one, or its opposite.
+fn is_again(of_mode: &ModeBasis, concept: usize) -> bool {
+    let rows = of_mode.scores.len() / of_mode.concepts.max(1);
+    let alike = |other: usize| {
+        let (mut sums, mut squares, mut products) = ([0.0; 2], [0.0; 2], 0.0);
+        for row in 0..rows {
+            let pair = [concept, other].map(|concept| f64::from(of_mode.score(row, concept)));
+            for (end, score) in pair.into_iter().enumerate() {
+                sums[end] += score;
+                squares[end] += score * score;
+            }
+            products += pair[0] * pair[1];
+        }
+        let count = rows.max(1) as f64;
+        let variance = |end: usize| squares[end] - sums[end] * sums[end] / count;
+        (products - sums[0] * sums[1] / count).abs() > SAME * (variance(0) * variance(1)).max(0.0).sqrt()
+    };
+    (0..concept).any(alike)
+}
+
+fn described(
     model: &Model,
     of_mode: &ModeBasis,
     (mode, concept): (usize, usize),
-    (name, strength): (String, f64),
+    observed: Option<&Observed>,
     top: usize,
 ) -> Concept {
     let known = &model.modes()[mode];
@@ -125,32 +168,31 @@ fn describe(
         some.map(|(row, score)| Scored { name: known.label(known.id(row)).into_owned(), score: sign * score })
             .collect()
     };
-    let coupled = model.coupled().iter().filter(|matrix| matrix.mode == mode && matrix.factor.rows() > 0);
     let (mut columns, mut with, mut against) = (Vec::new(), Vec::new(), Vec::new());
-    for matrix in coupled {
-        let correlations = along(matrix, of_mode, concept);
-        let some = |sign: f64, top: usize| -> Vec<Scored> {
-            let scores = correlations.iter().map(|score| sign * score);
-            let some = largest(scores, top).into_iter().filter(|(_, score)| *score > 0.0);
-            let name = |row: usize| matrix.columns.label(matrix.columns.id(row)).into_owned();
-            some.map(|(row, score)| Scored { name: name(row), score: sign * score }).collect()
-        };
-        with.extend(some(1.0, 1).pop().map(|column| spelled(matrix, column.name)));
-        against.extend(some(-1.0, 1).pop().map(|column| spelled(matrix, column.name)));
-        columns.push(Columns { matrix: matrix.name.clone(), columns: some(1.0, top) });
+    for matrix in observed.map_or(&[][..], |observed| &observed.matrices) {
+        let correlations = matrix.correlations(|row| f64::from(of_mode.score(row, concept)));
+        let some = |sign: f64, top: usize| Matrix::best(correlations.iter().map(|score| sign * score), top);
+        let spelled = |(which, score): (usize, f64)| (score, matrix.spelled(which));
+        with.extend(some(1.0, 1).pop().map(spelled));
+        against.extend(some(-1.0, 1).pop().map(spelled));
+        let scored = |(which, score): (usize, f64)| Scored { name: matrix.name(which).to_owned(), score };
+        let some = some(1.0, top).into_iter().map(scored).collect();
+        columns.push(Columns { matrix: matrix.name.clone(), columns: some });
     }
     let level = of_mode.level == Some(concept);
-    if level {
-        let value = model.value().unwrap_or("value");
-        (with, against) = (vec![format!("high {value} overall")], vec![format!("low {value} overall")]);
-    }
+    let value = model.value().unwrap_or("value");
     Concept {
-        name,
+        name: String::new(),
         mode: known.name().to_owned(),
-        strength,
+        strength: 0.0,
+        telling: true,
         level,
-        about: with.join(", "),
-        opposite: if of_mode.around_mean { against.join(", ") } else { String::new() },
+        about: if level { format!("high {value} overall") } else { few_words(with) },
+        opposite: match (level, of_mode.around_mean) {
+            (true, _) => format!("low {value} overall"),
+            (false, true) => few_words(against),
+            (false, false) => String::new(),
+        },
         strongest: named(1.0),
         weakest: if of_mode.around_mean { named(-1.0) } else { Vec::new() },
         columns,
@@ -158,39 +200,11 @@ fn describe(
     }
 }
 
-/// A column as it is named where nothing else says of which matrix it is: `age=56`, since 56 says nothing alone.
-pub(super) fn spelled(matrix: &CoupledFactor, column: String) -> String {
-    let speaks = column.chars().any(char::is_alphabetic);
-    let name = matrix.name.split_once('/').map_or(matrix.name.as_str(), |(_, name)| name);
-    if speaks { column } else { format!("{name}={column}") }
-}
-
-/// How the predicted cells of each column go up and down with a concept: their correlation over the rows.
-pub(super) fn along(matrix: &CoupledFactor, mode: &ModeBasis, concept: usize) -> Vec<f64> {
-    let rank = mode.moments.mean.len();
-    let covariance = mode.moments.covariance();
-    // Of each number of a row with the concept.
-    let rows = mode.scores.len() / mode.concepts.max(1);
-    let mean = (0..rows).map(|row| f64::from(mode.score(row, concept))).sum::<f64>() / rows.max(1) as f64;
-    let variance = (1.0 - mean * mean).max(0.0);
-    let mut with = vec![0.0; rank];
-    for other in 0..mode.concepts {
-        let products =
-            (0..rows).map(|row| f64::from(mode.score(row, concept)) * f64::from(mode.score(row, other)));
-        let of_other =
-            (0..rows).map(|row| f64::from(mode.score(row, other))).sum::<f64>() / rows.max(1) as f64;
-        let common = products.sum::<f64>() / rows.max(1) as f64 - mean * of_other;
-        with.iter_mut().zip(mode.direction(other)).for_each(|(sum, direction)| *sum += common * direction);
-    }
-    let correlation = |column: &[f32]| {
-        let column: Vec<f64> = column.iter().map(|&value| f64::from(value)).collect();
-        let product: f64 = with.iter().zip(&column).map(|(a, b)| a * b).sum();
-        let own: f64 = (0..rank * rank)
-            .map(|place| covariance[place] * column[place / rank] * column[place % rank])
-            .sum();
-        product / (own * variance).sqrt()
-    };
-    matrix.factor.values().chunks_exact(rank).map(correlation).collect()
+/// The words that count most.
+pub(super) fn few_words(mut words: Vec<(f64, String)>) -> String {
+    words.sort_by(|a, b| b.0.total_cmp(&a.0));
+    words.truncate(WORDS);
+    words.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(", ")
 }
 
 /// The mode whose ids are times, if there is one.
@@ -207,30 +221,25 @@ fn times(model: &Model, basis: &Basis, time: usize, (mode, concept): (usize, usi
         let score = |row: usize| f64::from(of_time.score(row, concept));
         return (0..rows).map(|row| Scored { name: label(row), score: score(row) }).collect();
     }
-    let order = model.modes().len();
-    let mut core = model.core().to_full(order);
-    core.multiply(mode, 1, basis.modes[mode].direction(concept));
-    let ranks = core.ranks(order);
-    let mut weighted = core.clone();
-    for other in (0..order).filter(|&other| other != mode && other != time) {
-        weighted.multiply(other, ranks[other], &basis.modes[other].moments.second);
-    }
-    let square = |row: usize| {
-        let row: Vec<f64> = model.factors()[time].row(row).iter().map(|&value| f64::from(value)).collect();
-        let [mut a, mut b] = [core.clone(), weighted.clone()];
-        a.multiply(time, 1, &row);
-        b.multiply(time, 1, &row);
-        a.values().iter().zip(b.values()).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum::<f64>()
+    let along = |other: usize| match other == mode {
+        true => Along::Row(basis.modes[mode].direction(concept)),
+        false => Along::All(&basis.modes[other].moments.second),
     };
-    (0..rows).map(|row| Scored { name: label(row), score: square(row).max(0.0).sqrt() }).collect()
+    let squares = sensitivity(model.core(), model.modes().len(), time, along);
+    let strength = |row: usize| {
+        let row: Vec<f64> = model.factors()[time].row(row).iter().map(|&value| f64::from(value)).collect();
+        quadratic(&squares, &row).max(0.0).sqrt()
+    };
+    (0..rows).map(|row| Scored { name: label(row), score: strength(row) }).collect()
 }
 
 /// The largest numbers of the core but that of mean entities alone.
 fn interactions(basis: &Basis, letters: &[String], top: usize) -> Vec<Interaction> {
-    let ranks = basis.core.ranks(basis.modes.len());
+    let Some(core) = &basis.core else { return Vec::new() };
+    let ranks = core.ranks(basis.modes.len());
     let around: Vec<usize> = basis.modes.iter().map(|mode| usize::from(mode.around_mean)).collect();
     let names = |place: usize| -> Vec<String> {
-        let mut inner = basis.core.values().len();
+        let mut inner = core.values().len();
         let mut names = Vec::new();
         for (mode, &rank) in ranks.iter().enumerate() {
             inner /= rank;
@@ -241,13 +250,10 @@ fn interactions(basis: &Basis, letters: &[String], top: usize) -> Vec<Interactio
         }
         names
     };
-    let sizes = basis.core.values().iter().map(|&value| f64::from(value).abs());
+    let sizes = core.values().iter().map(|&value| f64::from(value).abs());
     largest(sizes, top.saturating_add(1))
         .into_iter()
-        .map(|(place, _)| Interaction {
-            concepts: names(place),
-            value: f64::from(basis.core.values()[place]),
-        })
+        .map(|(place, _)| Interaction { concepts: names(place), value: f64::from(core.values()[place]) })
         .filter(|interaction| !interaction.concepts.is_empty() && interaction.value != 0.0)
         .take(top)
         .collect()

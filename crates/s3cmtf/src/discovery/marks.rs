@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
-use crate::{Kind, Problem};
+use super::observed::{Matrix, Observed};
 
 /// A column is a mark only if so many of the entities have it.
 const FEWEST: usize = 3;
+/// The lift of a column that is a mark, at least; with so many entities added that are like all.
+const LEAST: f64 = 1.2;
+const MORE: f64 = 5.0;
 
 /// What marks some entities out in one matrix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,50 +30,29 @@ pub struct Mark {
     pub lift: f64,
 }
 
-/// Which columns each row has, matrix by matrix, of those that are coupled to a mode and are no graphs.
-pub(super) struct Having<'a> {
-    matrices: Vec<(&'a crate::Coupled, Vec<(u32, u32)>)>,
-    rows: usize,
-}
-
-impl<'a> Having<'a> {
-    pub(super) fn of(data: &'a Problem, mode: usize) -> Self {
-        let matrices =
-            data.coupled().iter().filter(|matrix| matrix.mode() == mode && matrix.kind() != Kind::Graph);
-        let cells = |matrix: &crate::Coupled| -> Vec<(u32, u32)> {
-            let entries = matrix.entries();
-            let all = entries.indices(0).iter().zip(entries.indices(1)).zip(entries.values());
-            all.filter(|(_, value)| **value > 0.0).map(|((&row, &column), _)| (row, column)).collect()
-        };
-        Having {
-            matrices: matrices.map(|matrix| (matrix, cells(matrix))).collect(),
-            rows: data.modes()[mode].rows(),
+/// What marks out the rows for which `chosen` says so.
+pub(super) fn marks(observed: &Observed, chosen: &[bool], top: usize) -> Vec<Marks> {
+    let size = chosen.iter().filter(|chosen| **chosen).count();
+    let of_matrix = |matrix: &Matrix| {
+        let mut own = vec![0usize; matrix.counts().count()];
+        for (row, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
+            matrix.of_row(row).iter().for_each(|&which| own[which as usize] += 1);
         }
-    }
-
-    /// What marks out the rows for which `chosen` says so.
-    pub(super) fn marks(&self, chosen: &[bool], top: usize) -> Vec<Marks> {
-        let size = chosen.iter().filter(|chosen| **chosen).count();
-        let of_matrix = |(matrix, cells): &(&crate::Coupled, Vec<(u32, u32)>)| {
-            let columns = matrix.columns();
-            let (mut own, mut all) = (vec![0usize; columns.rows()], vec![0usize; columns.rows()]);
-            for &(row, column) in cells {
-                all[column as usize] += 1;
-                own[column as usize] += usize::from(chosen.get(row as usize).is_some_and(|chosen| *chosen));
+        let mut marks: Vec<(f64, Mark)> = Vec::new();
+        for (which, (own, all)) in own.into_iter().zip(matrix.counts()).enumerate() {
+            let usual = all as f64 / chosen.len().max(1) as f64;
+            let share = own as f64 / size.max(1) as f64;
+            // As if some more entities were chosen that are like all: a few lucky ones do not mark a cluster.
+            let sure = (own as f64 + MORE * usual) / (size as f64 + MORE) / usual;
+            if own >= FEWEST.min(size).max(1) && sure > LEAST {
+                let mark = Mark { name: matrix.name(which).to_owned(), share, lift: share / usual };
+                marks.push((share * sure.ln(), mark));
             }
-            let mark = |column: usize| {
-                let share = own[column] as f64 / size.max(1) as f64;
-                let lift = share / (all[column] as f64 / self.rows as f64);
-                Mark { name: columns.label(columns.id(column)).into_owned(), share, lift }
-            };
-            let common = |column: &usize| own[*column] >= FEWEST.min(size).max(1);
-            let marks = (0..columns.rows()).filter(common).map(mark).filter(|mark| mark.lift > 1.2);
-            let mut marks: Vec<Mark> = marks.collect();
-            let telling = |mark: &Mark| mark.share * mark.lift.ln();
-            marks.sort_by(|a, b| telling(b).total_cmp(&telling(a)));
-            marks.truncate(top);
-            Marks { matrix: matrix.name().to_owned(), columns: marks }
-        };
-        self.matrices.iter().map(of_matrix).collect()
-    }
+        }
+        marks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        marks.truncate(top);
+        let columns = marks.into_iter().map(|(_, mark)| mark).collect();
+        Marks { matrix: matrix.name.clone(), columns }
+    };
+    observed.matrices.iter().map(of_matrix).collect()
 }

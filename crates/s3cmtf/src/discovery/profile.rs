@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use super::basis::ModeBasis;
 use super::best::Best;
-use super::concepts::{Concept, along, concepts_of, letters, spelled, time_mode};
-use super::matrix::Moments;
+use super::concepts::{Concept, concepts_of, few_words, letters, time_mode};
+use super::matrix::{Along, Moments, quadratic, sensitivity, weights};
+use super::observed::{Matrix, Observed};
 use super::recommend::Recommender;
-use super::{Scored, largest};
-use crate::{Core, CoupledFactor, Error, MAX_CORE};
+use super::{Scored, known};
+use crate::{Error, Problem};
 
 /// The concepts of the items, and what they are worth to each.
 pub struct Reasons<'a> {
@@ -22,17 +23,10 @@ pub struct Reasons<'a> {
     concepts: Vec<Concept>,
     /// How much the average item has of each concept.
     means: Vec<f64>,
-    /// What is said of items, matrix by matrix.
-    sayings: Vec<Saying<'a>>,
-}
-
-/// The columns of a matrix that is coupled to the items.
-struct Saying<'a> {
-    matrix: &'a CoupledFactor,
-    /// For each concept how columns go with it.
-    correlations: Vec<Vec<f64>>,
-    /// The mean and the standard deviation of each column's predicted cells.
-    cells: Vec<(f64, f64)>,
+    /// What items were observed to have, if the data are known.
+    observed: Option<Observed>,
+    /// For each concept and matrix how what items have goes with it.
+    correlations: Vec<Vec<Vec<f64>>>,
 }
 
 /// What a concept is worth to an entity.
@@ -70,22 +64,19 @@ pub struct Reason {
 const LEAST: f64 = 0.05;
 
 impl<'a> Reasons<'a> {
-    /// The reasons of a recommender, with `top` entities and columns of each concept.
+    /// The reasons of a recommender, with `top` entities and columns of each concept. `data`, which the model was trained on,
+    /// say what items have; without them reasons are other items.
     ///
     /// # Errors
-    /// If the core is diagonal and too large to be written out.
-    pub fn new(recommender: &'a Recommender<'a>, top: usize) -> Result<Self, Error> {
+    /// If the data have other modes than the model.
+    pub fn new(recommender: &'a Recommender<'a>, data: Option<&Problem>, top: usize) -> Result<Self, Error> {
         let (model, items) = (recommender.model, recommender.items);
-        if let Core::Diagonal(values) = model.core() {
-            let order = model.modes().len() as u32;
-            let size = values.len().checked_pow(order).filter(|&size| size <= MAX_CORE);
-            size.ok_or_else(|| {
-                let rank = values.len();
-                Error::Problem(format!("a diagonal core of rank {rank} is too large to be read by concepts"))
-            })?;
+        if let Some(data) = data {
+            known::check(model, data)?;
         }
         let basis = ModeBasis::of(model, items);
-        let concepts = concepts_of(model, &basis, items, &letters(model)[items], top);
+        let observed = data.map(|data| Observed::of(model, data, items));
+        let concepts = concepts_of(model, &basis, items, observed.as_ref(), &letters(model)[items], top);
         let mut means = vec![0.0; basis.concepts];
         if basis.concepts > 0 {
             for scores in basis.scores.chunks_exact(basis.concepts) {
@@ -94,10 +85,13 @@ impl<'a> Reasons<'a> {
         }
         let rows = model.factors()[items].rows().max(1) as f64;
         means.iter_mut().for_each(|mean| *mean /= rows);
-        let coupled =
-            model.coupled().iter().filter(|matrix| matrix.mode == items && matrix.factor.rows() > 0);
-        let sayings = coupled.map(|matrix| Saying::of(matrix, &basis)).collect();
-        Ok(Reasons { recommender, basis, concepts, means, sayings })
+        let of_concept = |concept: usize| {
+            let matrices = observed.iter().flat_map(|observed| &observed.matrices);
+            let score = |row: usize| f64::from(basis.score(row, concept));
+            matrices.map(|matrix| matrix.correlations(score)).collect()
+        };
+        let correlations = (0..basis.concepts).map(of_concept).collect();
+        Ok(Reasons { recommender, basis, concepts, means, observed, correlations })
     }
 
     /// The concepts of the items, the strongest first.
@@ -108,23 +102,22 @@ impl<'a> Reasons<'a> {
     /// What each concept of the items is worth to a row, the strongest for it first.
     pub fn profile(&self, row: u32) -> Vec<Worth> {
         let Recommender { model, by, items, others, .. } = self.recommender;
-        let to_f64 = |row: &[f32]| row.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
-        let mut core = model.core().to_full(model.modes().len());
-        core.multiply(*by, 1, &to_f64(model.factors()[*by].row(row as usize)));
-        others.iter().filter(|other| other.given).for_each(|other| core.multiply(other.place, 1, &other.row));
-        let mut weighted = core.clone();
-        for other in others.iter().filter(|other| !other.given) {
-            let factor = &model.factors()[other.place];
-            weighted.multiply(other.place, factor.rank(), &Moments::of(factor).second);
-        }
+        let own: Vec<f64> =
+            model.factors()[*by].row(row as usize).iter().map(|&value| f64::from(value)).collect();
+        let moments: Vec<Moments> =
+            others.iter().map(|other| Moments::of(&model.factors()[other.place])).collect();
+        let along = |mode: usize| {
+            let other = others.iter().zip(&moments).find(|(other, _)| other.place == mode);
+            other.map_or(Along::Row(&own), |(other, moments)| match other.given {
+                true => Along::Row(&other.row),
+                false => Along::All(&moments.second),
+            })
+        };
+        let squares = sensitivity(model.core(), model.modes().len(), *items, along);
         let adds = self.adds(model.factors()[*by].row(row as usize));
         let usual = self.adds(&model.factors()[*by].average());
         let worth = |(place, concept): (usize, &Concept)| {
-            let [mut a, mut b] = [core.clone(), weighted.clone()];
-            a.multiply(*items, 1, self.basis.direction(place));
-            b.multiply(*items, 1, self.basis.direction(place));
-            let square: f64 =
-                a.values().iter().zip(b.values()).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            let square = quadratic(&squares, self.basis.direction(place));
             let concept = Concept { times: self.times(row, place), ..concept.clone() };
             Worth { own_strength: square.max(0.0).sqrt(), adds: adds[place], usual: usual[place], concept }
         };
@@ -137,18 +130,18 @@ impl<'a> Reasons<'a> {
     fn times(&self, row: u32, concept: usize) -> Option<Vec<Scored>> {
         let Recommender { model, by, items, others, .. } = self.recommender;
         let time = time_mode(model)?;
-        let other = others.iter().find(|other| other.place == time && !other.given)?;
-        let mut core = model.core().to_full(model.modes().len());
+        others.iter().find(|other| other.place == time && !other.given)?;
         let own: Vec<f64> =
             model.factors()[*by].row(row as usize).iter().map(|&value| f64::from(value)).collect();
-        core.multiply(*by, 1, &own);
-        core.multiply(*items, 1, self.basis.direction(concept));
-        let rest = others.iter().filter(|rest| rest.place != other.place);
-        rest.for_each(|rest| core.multiply(rest.place, 1, &rest.row));
+        let row_of = |mode: usize| match others.iter().find(|rest| rest.place == mode) {
+            Some(rest) => &rest.row[..],
+            None if mode == *items => self.basis.direction(concept),
+            None => &own,
+        };
+        let weights = weights(model.core(), model.modes().len(), time, row_of);
         let (known, factor) = (&model.modes()[time], &model.factors()[time]);
         let at = |row: usize| {
-            let products = factor.row(row).iter().zip(core.values());
-            let score = products.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+            let score = factor.row(row).iter().zip(&weights).map(|(&a, b)| f64::from(a) * b).sum();
             Scored { name: known.label(known.id(row)).into_owned(), score }
         };
         Some((0..factor.rows()).map(at).collect())
@@ -183,7 +176,9 @@ impl<'a> Reasons<'a> {
             let (over, adds) = part(concept);
             Reason { concept, little: over < 0.0, adds, overall, item: item as u32 }
         };
-        let tastes = (0..adds.len()).filter(|&concept| self.basis.level != Some(concept)).map(reason);
+        let is_taste =
+            |concept: &usize| self.basis.level != Some(*concept) && self.concepts[*concept].telling;
+        let tastes = (0..adds.len()).filter(is_taste).map(reason);
         let most = tastes.max_by(|a, b| a.adds.total_cmp(&b.adds).then(b.concept.cmp(&a.concept)));
         let most = most.filter(|most| most.adds > (LEAST * overall).max(0.0));
         most.or_else(|| self.basis.level.filter(|_| overall > 0.0).map(reason))
@@ -207,56 +202,30 @@ impl<'a> Reasons<'a> {
         reasons.par_iter().flat_map_iter(|reasons| reasons.iter().map(words)).collect()
     }
 
-    /// What the item and that end of the concept have in common: of each matrix the column that goes with both; where there
-    /// is none, what the end is about.
+    /// What the item has and that end of the concept goes with: of each matrix the column that goes with it most. Where the item
+    /// has none of these, other items of that end: what the end is about would not be true of the item.
     pub fn about(&self, reason: &Reason) -> String {
         let concept = &self.concepts[reason.concept];
+        if concept.level {
+            return if reason.little { concept.opposite.clone() } else { concept.about.clone() };
+        }
+        let sign = if reason.little { -1.0 } else { 1.0 };
         // Without an opposite, having little of something is not having anything else.
         let has_end = !reason.little || !concept.weakest.is_empty();
-        let own = |saying: &Saying<'_>| saying.common(self.recommender, reason);
-        let words: Vec<String> = match concept.level || !has_end {
-            true => Vec::new(),
-            false => self.sayings.iter().filter_map(own).collect(),
+        let matrices = self.observed.iter().flat_map(|observed| &observed.matrices);
+        let own = |(matrix, correlations): (&Matrix, &Vec<f64>)| {
+            let has = matrix.of_row(reason.item as usize).iter();
+            let has = has.map(|&which| (sign * correlations[which as usize], which as usize));
+            let most = has.filter(|(score, _)| *score > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+            most.map(|(score, which)| (score, matrix.spelled(which)))
         };
-        match (words.is_empty(), reason.little && has_end) {
-            (false, _) => words.join(", "),
-            (true, true) => opposite(concept),
-            (true, false) => about(concept),
+        let words = few_words(matrices.zip(&self.correlations[reason.concept]).filter_map(own).collect());
+        match (has_end, words.is_empty()) {
+            (true, false) => words,
+            (false, _) => about(concept),
+            (true, true) if reason.little => such_as(&concept.weakest),
+            (true, true) => such_as(&concept.strongest),
         }
-    }
-}
-
-impl<'a> Saying<'a> {
-    fn of(matrix: &'a CoupledFactor, basis: &ModeBasis) -> Self {
-        let covariance = basis.moments.covariance();
-        let rank = matrix.factor.rank();
-        let cell = |column: &[f32]| {
-            let column: Vec<f64> = column.iter().map(|&value| f64::from(value)).collect();
-            let mean = column.iter().zip(&basis.moments.mean).map(|(a, b)| a * b).sum();
-            let product = |place: usize| covariance[place] * column[place / rank] * column[place % rank];
-            (mean, (0..rank * rank).map(product).sum::<f64>().max(0.0).sqrt())
-        };
-        Saying {
-            matrix,
-            correlations: (0..basis.concepts).map(|concept| along(matrix, basis, concept)).collect(),
-            cells: matrix.factor.values().chunks_exact(rank).map(cell).collect(),
-        }
-    }
-
-    /// The column that goes with the end of the concept and with the item, if any does.
-    fn common(&self, recommender: &Recommender<'_>, reason: &Reason) -> Option<String> {
-        let item = recommender.model.factors()[recommender.items].row(reason.item as usize);
-        let sign = if reason.little { -1.0 } else { 1.0 };
-        let score = |column: usize| {
-            let row = self.matrix.factor.row(column);
-            let predicted: f64 = row.iter().zip(item).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
-            let (mean, scatter) = self.cells[column];
-            let over = (predicted - mean) / scatter.max(f64::MIN_POSITIVE);
-            (sign * self.correlations[reason.concept][column]).max(0.0) * over.max(0.0)
-        };
-        let best = largest((0..self.cells.len()).map(score), 1).pop().filter(|(_, score)| *score > 0.0);
-        let label = |column| self.matrix.columns.label(self.matrix.columns.id(column)).into_owned();
-        best.map(|(column, _)| spelled(self.matrix, label(column)))
     }
 }
 
@@ -271,9 +240,10 @@ pub fn opposite(concept: &Concept) -> String {
 }
 
 fn in_words(columns: &str, entities: &[Scored]) -> String {
-    if !columns.is_empty() {
-        return columns.to_owned();
-    }
+    if columns.is_empty() { such_as(entities) } else { columns.to_owned() }
+}
+
+fn such_as(entities: &[Scored]) -> String {
     let names: Vec<&str> = entities.iter().take(2).map(|one| one.name.as_str()).collect();
-    format!("as {}", names.join(", "))
+    format!("such as {}", names.join(", "))
 }

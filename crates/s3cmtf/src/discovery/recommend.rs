@@ -4,12 +4,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::best::{Best, Open, Panels, Search, best};
-use super::concepts::time_mode;
 use super::doubt::Doubt;
 use super::known::{self, Seen};
 use crate::model::Core;
-use crate::table::time::Bin;
-use crate::table::{Binning, did_you_mean};
+use crate::table::did_you_mean;
 use crate::{Error, Kind, Model, Problem};
 
 /// Recommends entities of one mode (items) to those of another.
@@ -44,7 +42,7 @@ pub struct Other {
 
 impl<'a> Recommender<'a> {
     /// Recommends entities of mode `items` to those of mode `by`. `at` says for other modes which entity stands for them, by
-    /// its id. Where it does not, that is the latest for a mode of times and the average one for others.
+    /// its id. Where it does not, that is the average one.
     ///
     /// # Errors
     /// If there is no such mode, a mode is there twice, or the model has no row for an id.
@@ -64,20 +62,16 @@ impl<'a> Recommender<'a> {
             }
             rows[mode] = Some(row_of(model, mode, id)?);
         }
-        let latest = |mode: usize| {
-            let last = model.modes()[mode].rows().checked_sub(1);
-            last.filter(|_| time_mode(model) == Some(mode) && goes_on(model, mode))
-        };
         let others: Vec<Other> = (0..rows.len())
             .filter(|&mode| mode != by && mode != items)
             .map(|mode| {
                 let (known, factor) = (&model.modes()[mode], &model.factors()[mode]);
-                let row = rows[mode].or_else(|| latest(mode));
+                let row = rows[mode];
                 let values = row.map_or_else(|| factor.average(), |row| factor.row(row).to_vec());
                 Other {
                     mode: known.name().to_owned(),
                     name: row.map(|row| known.label(known.id(row)).into_owned()),
-                    given: rows[mode].is_some(),
+                    given: row.is_some(),
                     place: mode,
                     row: values.into_iter().map(f64::from).collect(),
                 }
@@ -275,12 +269,6 @@ pub(super) fn row_of(model: &Model, mode: usize, id: u32) -> Result<usize, Error
         let label = if id < known.size() { known.label(id) } else { (u64::from(id) + 1).to_string().into() };
         Error::Problem(format!("the model has no row for {} {label}", known.name()))
     })
-}
-
-/// Whether a mode's times follow each other, rather than come again each day or week: only then one of them is the latest.
-fn goes_on(model: &Model, mode: usize) -> bool {
-    let binning = model.modes()[mode].naming().and_then(|naming| naming.binning.as_ref());
-    !matches!(binning, Some(Binning::Time(Bin::HourOfDay | Bin::DayOfWeek)))
 }
 
 /// The core along the rows of all other modes: a row per concept of `by`, a column per concept of `items`.

@@ -76,7 +76,7 @@ pub fn segments(
         let known = &model.modes()[time];
         let rows = known.rows();
         let mut names: Vec<String> = (0..rows).map(|row| known.label(known.id(row)).into_owned()).collect();
-        names.push("unknown".into());
+        names.push("not in training".into());
         let steps = located.indices(time).iter();
         let steps = steps.map(|&row| if row == UNKNOWN { rows } else { row as usize });
         let segments = apart(steps, &errors, names);

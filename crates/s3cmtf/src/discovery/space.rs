@@ -2,14 +2,16 @@
 
 use rayon::prelude::*;
 
-use super::matrix::{Moments, eigen, sensitivity};
+use super::matrix::{Moments, eigen};
+use super::metric::Metric;
 use crate::Model;
 
 /// The rows of a mode as directions: points at distance 1 from the origin.
 ///
 /// Where all numbers of the factor are 0 or more, these are its rows. Where not, they are its rows around their mean, in
 /// coordinates in which the distance of two rows is how far their predictions lie apart: a factor's own coordinates can be
-/// stretched and turned as one likes, if the core is with them.
+/// stretched and turned as one likes, if the core is with them. The level, how high values are with the mean entities of the
+/// other modes, is one direction of these; mostly it is left out, as two films are not alike for both being good.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     size: usize,
@@ -17,9 +19,9 @@ pub struct Space {
 }
 
 impl Space {
-    /// The space of a mode.
-    pub fn of(model: &Model, mode: usize) -> Self {
-        let (size, mut points) = coordinates(model, mode);
+    /// The space of a mode, with or without the level.
+    pub fn of(model: &Model, mode: usize, level: bool) -> Self {
+        let (size, mut points) = coordinates(model, mode, level);
         points.par_chunks_exact_mut(size).for_each(|point| {
             let length = point.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
             if length > 0.0 {
@@ -75,19 +77,15 @@ pub(super) fn is_nonnegative(model: &Model, mode: usize) -> bool {
     model.factors()[mode].values().iter().all(|&value| value >= 0.0)
 }
 
-fn coordinates(model: &Model, mode: usize) -> (usize, Vec<f32>) {
+fn coordinates(model: &Model, mode: usize, level: bool) -> (usize, Vec<f32>) {
     let factor = &model.factors()[mode];
     let rank = factor.rank();
     if is_nonnegative(model, mode) {
         return (rank, factor.values().to_vec());
     }
     let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-    let core = model.core().to_full(model.modes().len());
-    let axes = eigen(rank, &sensitivity(&core, &moments, mode));
-    let axes: Vec<Vec<f64>> = axes
-        .into_iter()
-        .map(|(value, axis)| axis.into_iter().map(|part| part * value.max(0.0).sqrt()).collect())
-        .collect();
+    let metric = Metric::of(model.core(), &moments, mode);
+    let axes = metric.axes(level);
     let mean = &moments[mode].mean;
     let point = |row: &[f32]| -> Vec<f32> {
         let along = |axis: &Vec<f64>| {

@@ -6,7 +6,7 @@ use super::note::Note;
 use crate::Error;
 use crate::files::SampledColumn;
 use crate::model::{CoupledFactor, Model};
-use crate::prepare::{Attribute, MatrixSpec, ModeSpec, bins, filled, known_separator};
+use crate::prepare::{Attribute, MatrixSpec, ModeSpec, bins, check_numbers, filled, known_separator};
 use crate::problem::{Kind, Naming};
 use crate::table::time::Bin;
 use crate::table::{Binning, Column, Data, Empty, Kind as ColumnKind, Selector, Table, Want};
@@ -39,8 +39,12 @@ pub(super) fn read(
     let row_kind = naming.and_then(|naming| naming.binning.as_ref()).map_or(ColumnKind::Id, Binning::kind);
     let mut wants = vec![Want { column: choose(&headings, row), kind: row_kind }];
     wants.extend(others.iter().map(|&place| id(place)));
-    let (Table { columns, .. }, _) = table.with(Empty::Keep).read(&wants)?;
+    let table = table.with(Empty::Keep);
+    let (Table { columns, .. }, skipped) = table.read(&wants)?;
     let Some((rows, columns)) = columns.split_first() else { return Err(couple.ask(&headings, row, None)) };
+    if naming.is_none() {
+        check_numbers(&rows.data, &first).map_err(|error| table.explain(error, &wants, &skipped))?;
+    }
     let read = Read { couple, name: &first, rows, selector: choose(&headings, row) };
 
     if let [column, values] = columns

@@ -7,33 +7,65 @@ use crate::Error;
 use crate::files;
 use crate::model::Model;
 use crate::prepare;
-use crate::problem::{Coupled, Duplicates, Entries, Mode, Naming};
-use crate::table::{Selector, Table};
+use crate::problem::{Coupled, Duplicates, Entries, Mode, Naming, UNKNOWN};
+use crate::table::{Selector, Table, Want};
 
 /// Cells of a model by their ids.
 pub struct Cells {
-    /// The cells; their values are 0, or those that were asked for.
+    /// The cells; their values are 0.
     pub entries: Entries,
-    /// What they were made of: a column per mode. None where they came from a file of indices.
-    pub table: Option<Table>,
+    /// What they were made of, and the mode of each column. None where they came from a file of indices.
+    pub table: Option<(Table, Vec<usize>)>,
 }
 
-/// Reads cells without their values.
+/// Reads cells without their values. `at` are modes that stand at one id, so that they need no column. A mode of times of which
+/// there is no column is at its average.
 ///
 /// # Errors
 /// If the table cannot be read, or an id cannot be one of its mode.
-pub fn known_cells(given: &Given, modes: &[Mode], tell: &mut dyn FnMut(Note)) -> Result<Cells, Error> {
+pub fn known_cells(
+    given: &Given,
+    modes: &[Mode],
+    at: &[(usize, u32)],
+    tell: &mut dyn FnMut(Note),
+) -> Result<Cells, Error> {
     let opened = given.open()?;
     let named = modes.iter().any(|mode| mode.naming().is_some());
-    if let Some(path) = opened.numbered()?.filter(|_| !named) {
+    if let Some(path) = opened.numbered()?.filter(|_| !named && at.is_empty()) {
         return Ok(Cells { entries: files::read_coordinates(path, modes.len())?, table: None });
     }
+    let headings: Vec<String> = opened.columns()?.into_iter().map(|column| column.name).collect();
+    let mut fixed: Vec<Option<u32>> = vec![None; modes.len()];
+    for &(mode, id) in at {
+        fixed[mode] = Some(id);
+    }
+    for (mode, fixed) in modes.iter().zip(&mut fixed) {
+        let column = mode.naming().map_or("", |naming| &naming.column);
+        // A column without a heading goes by its number.
+        if fixed.is_none()
+            && mode.is_time()
+            && !headings.iter().any(|heading| heading == column)
+            && matches!(Selector::of(column), Selector::Name(_))
+        {
+            tell(Note::Average { table: opened.first(), mode: mode.name().to_owned() });
+            *fixed = Some(UNKNOWN);
+        }
+    }
+    let given: Vec<usize> = (0..modes.len()).filter(|&mode| fixed[mode].is_none()).collect();
     let wants = prepare::known_wants(modes, None, None);
+    let wants: Vec<Want> = given.iter().map(|&mode| wants[mode].clone()).collect();
     let (table, skipped) = opened.read(&wants)?;
-    let entries = prepare::known_entries(modes, table.clone());
+    let entries = prepare::known_entries(given.iter().map(|&mode| &modes[mode]), table.clone());
     let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
     opened.tell_skipped(&skipped, entries.len(), tell);
-    Ok(Cells { entries, table: Some(table) })
+    let (name, (read, values)) = (entries.name().to_owned(), entries.into_parts());
+    let mut read = read.into_iter();
+    let of_mode = |fixed: &Option<u32>| match fixed {
+        Some(id) => vec![*id; values.len()],
+        None => read.next().unwrap_or_default(),
+    };
+    let indices = fixed.iter().map(of_mode).collect();
+    Ok(Cells { entries: Entries::from_rows(name, indices, values), table: Some((table, given)) })
 }
 
 /// Reads entries of a tensor whose modes are known; `value` is the heading of their values, if they have any.
@@ -54,7 +86,7 @@ pub fn known_entries(
     let value = value_of(value, named, modes.len());
     let wants = prepare::known_wants(modes, None, value.as_ref());
     let (table, skipped) = opened.read(&wants)?;
-    let entries = prepare::known_entries(modes, table);
+    let entries = prepare::known_entries(modes.iter(), table);
     let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
     opened.tell_skipped(&skipped, entries.len(), tell);
     Ok(entries)

@@ -10,6 +10,13 @@ use crate::prepare::Recipe;
 pub enum Note {
     /// Nothing was said about the columns of the tensor, and these were taken.
     Taken(Recipe),
+    /// A table of cells has no column for a mode of times.
+    Average {
+        /// The table.
+        table: String,
+        /// The mode.
+        mode: String,
+    },
     /// Rows that were left out, because a value is empty that is needed.
     Skipped {
         /// The table.
@@ -89,6 +96,9 @@ impl fmt::Display for Note {
                 let modes: Vec<String> = recipe.modes.iter().map(ToString::to_string).collect();
                 write!(f, "taken for: modes {}", modes.join(","))?;
                 recipe.value.as_ref().map_or(Ok(()), |value| write!(f, ", value {value}"))
+            }
+            Note::Average { table, mode } => {
+                write!(f, "{table}: has no column of {mode}; predictions are for the average one")
             }
             Note::Skipped { table, count, of, first } => write!(
                 f,

@@ -69,6 +69,8 @@ impl Values<'_> {
                 _ if is_name && self.is_of_its_own() => Attribute::Nothing("nearly every row has its own"),
                 _ if is_name => Attribute::Category,
                 _ if !whole || guess == Kind::Number || self.texts.len() > CODES => Attribute::Number,
+                // Codes come again.
+                _ if self.is_of_its_own() => Attribute::Number,
                 _ => Attribute::Category,
             };
         }

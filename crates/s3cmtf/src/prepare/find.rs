@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::problem::Mode;
-use crate::table::{Binning, did_you_mean, time};
+use crate::table::{Binning, did_you_mean, did_you_mean_any, time};
 
 /// The mode that goes by this name, or by this number from 1, among modes of these names; counted from 0. `what` is what
 /// it was wanted for, which the error starts with.
@@ -35,7 +35,7 @@ pub fn find_entity(mode: &Mode, name: &str) -> Result<u32, Error> {
     let id = mode.find(name).or_else(in_bin).filter(|&id| mode.row(id).is_some());
     id.ok_or_else(|| {
         let rule = match mode.naming() {
-            Some(naming) => did_you_mean(naming.labels.iter(), name),
+            Some(naming) => did_you_mean_any(naming.labels.iter(), name),
             None => format!(" (they are numbers from 1 to {}, of which some may not occur)", mode.size()),
         };
         Error::Unknown(format!("the model knows no {} {name}{rule}", mode.name()))

@@ -105,13 +105,16 @@ pub fn known_wants(modes: &[Mode], columns: Option<&[Selector]>, value: Option<&
 ///
 /// # Errors
 /// If an id of a mode without names is no number from 1, or a value is too large for 32 bits.
-pub fn known_entries(modes: &[Mode], table: Table) -> Result<Entries, Error> {
+pub fn known_entries<'a>(
+    modes: impl ExactSizeIterator<Item = &'a Mode>,
+    table: Table,
+) -> Result<Entries, Error> {
     let Table { name, mut columns } = table;
     let values = columns.split_off(modes.len()).pop().map(|column| column.data);
     let rows = columns.first().map_or(0, |column| column.data.len());
     let values = values_of(values, rows, &name)?;
     let mut indices = Vec::new();
-    for (mode, column) in modes.iter().zip(columns) {
+    for (mode, column) in modes.zip(columns) {
         indices.push(match mode.naming() {
             Some(naming) => encode::encode_known(column.data, naming.binning.as_ref(), &naming.labels),
             None => numbers_from_1(column.data, &name)?,
@@ -155,14 +158,24 @@ fn values_of(data: Option<Data>, rows: usize, table: &str) -> Result<Vec<f32>, E
     Ok(values)
 }
 
+/// Refuses a value that is no number for the ids of a mode whose entities go by number; empty ones are for others to refuse.
+pub(crate) fn check_numbers(data: &Data, table: &str) -> Result<(), Error> {
+    let Data::Texts { codes, labels } = data else {
+        return numbers_from_1(data.clone(), table).map(|_| ());
+    };
+    let is_bad = |label: &str| !label.is_empty() && label.parse::<u32>().is_err();
+    let Some(entry) = codes.iter().position(|&code| is_bad(labels.get(code))) else { return Ok(()) };
+    Err(no_number(table, entry, labels.get(codes[entry])))
+}
+
+fn no_number(table: &str, entry: usize, found: &str) -> Error {
+    let what = format!("{found:?} is not an index (a whole number from 1 to {UNKNOWN}), as the tensor's are");
+    Error::Entry { table: table.to_owned(), entry, what }
+}
+
 /// The ids of a mode whose entities go by number.
 fn numbers_from_1(data: Data, table: &str) -> Result<Vec<u32>, Error> {
-    let bad = |entry: usize, found: &str| {
-        let most = UNKNOWN;
-        let what =
-            format!("{found:?} is not an index (a whole number from 1 to {most}), as the tensor's are");
-        Error::Entry { table: table.to_owned(), entry, what }
-    };
+    let bad = |entry: usize, found: &str| no_number(table, entry, found);
     let id = |(entry, value): (usize, i64)| {
         let id = value.checked_sub(1).and_then(|id| u32::try_from(id).ok()).filter(|&id| id != UNKNOWN);
         id.ok_or_else(|| bad(entry, &value.to_string()))
@@ -234,7 +247,7 @@ mod tests {
         let mut later = table();
         later.columns.pop();
         later.columns[0].data = Data::Texts { codes: vec![0, 1, 1], labels: ["ann", "zoe"].iter().collect() };
-        let entries = known_entries(&modes, later).unwrap();
+        let entries = known_entries(modes.iter(), later).unwrap();
         assert_eq!(entries.indices(0), [0, UNKNOWN, UNKNOWN]);
         assert_eq!(entries.indices(1), [0, 1, 0]);
     }
@@ -249,12 +262,12 @@ mod tests {
                 Column { name: "2".into(), data: Data::Integers(vec![3, 1]) },
             ],
         };
-        let entries = known_entries(&modes, columns(Data::Integers(vec![1, 5]))).unwrap();
+        let entries = known_entries(modes.iter(), columns(Data::Integers(vec![1, 5]))).unwrap();
         assert_eq!(entries.indices(0), [0, 4]);
-        let error = known_entries(&modes, columns(Data::Integers(vec![1, 0]))).unwrap_err().to_string();
+        let error = known_entries(modes.iter(), columns(Data::Integers(vec![1, 0]))).unwrap_err().to_string();
         assert!(error.contains("cells: entry 2: \"0\" is not an index"), "{error}");
         let texts = Data::Texts { codes: vec![0, 1], labels: ["7", "ann"].iter().collect() };
-        let error = known_entries(&modes, columns(texts)).unwrap_err().to_string();
+        let error = known_entries(modes.iter(), columns(texts)).unwrap_err().to_string();
         assert!(error.contains("cells: entry 2: \"ann\""), "{error}");
     }
 

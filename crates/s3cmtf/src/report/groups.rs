@@ -4,8 +4,10 @@ use serde::Serialize;
 
 use super::sampled::places;
 use super::{TOP, cut, label, time_bin};
-use crate::discovery::{Cluster, Clusters};
-use crate::discovery::{Columns, Concept, GapCurve, K, Marks, Scored, Space, clusters};
+use crate::discovery::{
+    Cluster, ClusterParams, Clusters, Columns, Concept, GapCurve, K, MOST_CLUSTERS, Marks, Scored, Space,
+    clusters,
+};
 use crate::{Error, Model, Problem};
 
 /// No more cards of a mode, points of a curve, points of a map and modes with a map than this.
@@ -13,19 +15,15 @@ const MOST_CARDS: usize = 12;
 const MOST_TIMES: usize = 120;
 const MOST_POINTS: usize = 2000;
 const MOST_MAPS: usize = 4;
-/// Up to so many clusters are looked for.
-const MOST_CLUSTERS: usize = 12;
 /// Fewer entities are read faster one by one.
 const FEWEST: usize = 8;
-/// Concepts that have a smaller part than this of what varies are noise.
-const LEAST: f64 = 0.005;
 
 /// Concepts as cards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cards {
     /// Mode by mode, the strongest first; of many times some.
     pub cards: Vec<Concept>,
-    /// How many weaker ones are left out.
+    /// How many are left out: weak ones, and such as say the same again.
     pub left_out: usize,
 }
 
@@ -35,8 +33,7 @@ impl Cards {
         let mut cards = Vec::new();
         for mode in model.modes() {
             let own = found.iter().filter(|concept| concept.mode == mode.name());
-            let own = own.enumerate().filter(|(place, concept)| *place == 0 || concept.strength >= LEAST);
-            cards.extend(own.take(MOST_CARDS).map(|(_, concept)| card(concept)));
+            cards.extend(own.filter(|concept| concept.telling).take(MOST_CARDS).map(card));
         }
         Cards { left_out: all - cards.len(), cards }
     }
@@ -50,6 +47,7 @@ fn card(concept: &Concept) -> Concept {
         name: concept.name.clone(),
         mode: cut(&concept.mode),
         strength: concept.strength,
+        telling: concept.telling,
         level: concept.level,
         about: cut(&concept.about),
         opposite: cut(&concept.opposite),
@@ -81,16 +79,14 @@ pub struct Place(pub f32, pub f32, pub u32, pub String);
 
 /// The clusters of each mode that has enough entities and is not one of times.
 pub(super) fn of(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec<Groups>, Error> {
-    // Clusters are described by the rows of the data, which must be those of the model.
-    let data = data.filter(|data| data.modes() == model.modes());
     let wanted = |(_, mode): &(usize, &crate::Mode)| time_bin(mode).is_none() && mode.rows() >= FEWEST;
     let modes = model.modes().iter().enumerate().filter(wanted).take(MOST_MAPS);
     modes
         .map(|(number, mode)| {
             let most = MOST_CLUSTERS.min(mode.rows() / 2);
-            let Clusters { clusters, gap, of_row, .. } =
-                clusters(model, data, number, K::Auto(most), TOP, seed)?;
-            let map = Space::of(model, number).map();
+            let params = ClusterParams { k: K::Auto(most), top: TOP, seed, ..ClusterParams::default() };
+            let Clusters { clusters, gap, of_row, .. } = clusters(model, data, number, params)?;
+            let map = Space::of(model, number, params.level).map();
             let shown = places(map.len().min(of_row.len()), MOST_POINTS);
             let place = |row: usize| Place(map[row][0], map[row][1], of_row[row], label(mode, row));
             Ok(Groups {

@@ -17,18 +17,18 @@ pub use glance::{Bar, Glance, MatrixGlance, ModeGlance, Spread};
 pub use groups::{Cards, Groups, Place};
 pub use recommend::{Person, Recommendations};
 pub use render::render;
-pub use residuals::{Level, Residuals};
+pub use residuals::{Level, Of, Residuals};
 pub use run::{Course, Settings, Step};
 
 use serde::Serialize;
 
-use crate::discovery::concepts;
+use crate::discovery::{concepts, is_readable};
 use crate::table::Binning;
 use crate::table::time::Bin;
-use crate::{Error, Mode, Model, Problem, Record};
+use crate::{Entries, Error, Mode, Model, Problem, Record};
 
-/// Concepts are not turned for cores with more numbers than this: it would take minutes, and nobody would read them.
-const MOST_CORE: usize = 1 << 20;
+/// Concepts are not turned beyond so many of a mode: it would take minutes, and nobody would read them.
+const MOST_RANK: usize = 256;
 /// How many of the strongest of anything are listed.
 const TOP: usize = 6;
 /// Times beyond this many are shown together.
@@ -43,6 +43,15 @@ pub struct Options {
     pub title: String,
     /// The command line that does the run again.
     pub command: String,
+}
+
+/// What is known besides the model. What is about single entries is left out where there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// What the model was trained on, with the entries that were held out, if any were.
+    pub data: Option<&'a Problem>,
+    /// Entries that it was not trained on, by ids.
+    pub test: Option<&'a Entries>,
 }
 
 /// Something that is shown, or one line that says why not.
@@ -91,54 +100,28 @@ pub struct Report {
 }
 
 impl Report {
-    /// Gathers the report of a run. `data` are what the model was trained on; without them what is about single entries is
-    /// left out.
+    /// Gathers the report of a run.
     ///
     /// # Errors
-    /// If the data have other modes than the model.
-    pub fn of(
-        model: &Model,
-        record: &Record,
-        data: Option<&Problem>,
-        options: &Options,
-    ) -> Result<Self, Error> {
+    /// If the data or the test entries have other modes than the model.
+    pub fn of(model: &Model, record: &Record, known: Known<'_>, options: &Options) -> Result<Self, Error> {
+        let data = known.data;
         if let Some(data) = data
             && data.order() != model.modes().len()
         {
             let (own, other) = (model.modes().len(), data.order());
             return Err(Error::Problem(format!("the data have {other} modes, but the model has {own}")));
         }
-        let core = model.core().ranks(model.modes().len()).iter().map(|&rank| rank as f64).product::<f64>();
-        let readable = core <= MOST_CORE as f64;
-        let (core, cards, groups) = if !readable {
-            let why = format!("The core has {core} numbers, more than can be read: a lower rank tells more.");
-            (Section::Absent(why.clone()), Section::Absent(why.clone()), Section::Absent(why))
-        } else {
-            let found = concepts(model, TOP);
-            let groups = groups::of(model, data, record.params.seed)?;
-            (
-                if found.core.is_empty() {
-                    no_concepts()
-                } else {
-                    Section::Shown(CoreMap::of(model, &found))
-                },
-                if found.concepts.is_empty() {
-                    no_concepts()
-                } else {
-                    Section::Shown(Cards::of(model, found.concepts))
-                },
-                if groups.is_empty() {
-                    Section::Absent("No mode has enough entities to fall into clusters.".into())
-                } else {
-                    Section::Shown(groups)
-                },
-            )
+        // What entities have is described by the rows of the data, which must be those of the model.
+        let same = data.filter(|data| data.modes() == model.modes());
+        let (core, cards, groups) = concepts_and_groups(model, same, record.params.seed)?;
+        let residuals = match Residuals::of(model, record, known)? {
+            Some(residuals) => Section::Shown(residuals),
+            None => no_data("how single predictions err"),
         };
-        let (residuals, recommendations) = match data {
-            None => (no_data("how single predictions err"), no_data("what is new to whom")),
-            Some(data) => {
-                (Section::Shown(Residuals::of(model, data)?), recommend::of(model, data, readable)?)
-            }
+        let recommendations = match data {
+            None => no_data("what is new to whom"),
+            Some(data) => recommend::of(model, data)?,
         };
         Ok(Report {
             title: cut(&options.title),
@@ -153,6 +136,38 @@ impl Report {
             settings: Settings::of(record, options),
         })
     }
+}
+
+/// Which concepts go together, what they are, and clusters.
+type OfEntities = (Section<CoreMap>, Section<Cards>, Section<Vec<Groups>>);
+
+/// What the model says of entities alone.
+fn concepts_and_groups(model: &Model, data: Option<&Problem>, seed: u64) -> Result<OfEntities, Error> {
+    let ranks = model.core().ranks(model.modes().len());
+    if let Some(rank) = ranks.iter().find(|&&rank| rank > MOST_RANK) {
+        let why = format!("There are {rank} concepts, more than can be read: a lower rank tells more.");
+        return Ok((Section::Absent(why.clone()), Section::Absent(why.clone()), Section::Absent(why)));
+    }
+    let found = concepts(model, data, TOP)?;
+    let groups = groups::of(model, data, seed)?;
+    let core = match () {
+        () if !is_readable(model) => {
+            let size = ranks.iter().map(|&rank| rank as f64).product::<f64>();
+            let why = format!("The core has {size} numbers, more than can be read: a lower rank tells more.");
+            Section::Absent(why)
+        }
+        () if found.concepts.is_empty() => no_concepts(),
+        () => Section::Shown(CoreMap::of(model, &found)),
+    };
+    let cards = match found.concepts.is_empty() {
+        true => no_concepts(),
+        false => Section::Shown(Cards::of(model, found.concepts)),
+    };
+    let groups = match groups.is_empty() {
+        true => Section::Absent("No mode has enough entities to fall into clusters.".into()),
+        false => Section::Shown(groups),
+    };
+    Ok((core, cards, groups))
 }
 
 fn no_concepts<T>() -> Section<T> {

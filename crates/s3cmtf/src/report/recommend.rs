@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Section, cut, label, time_bin};
 use crate::discovery::{Best, Reason, Reasons, Recommender, counts, rows};
-use crate::{Error, Mode, Model, Problem};
+use crate::{Error, Model, Problem};
 
 /// How many are in the page, and how many items each is shown.
 const MOST_PEOPLE: usize = 300;
@@ -20,7 +20,7 @@ pub struct Recommendations {
     pub people: String,
     /// The mode of what is recommended.
     pub things: String,
-    /// At which time, or for which mean of other modes.
+    /// What stands for the other modes.
     pub at: String,
     /// How many there are in all.
     pub of: usize,
@@ -46,8 +46,8 @@ pub struct Person {
     pub best: Vec<(usize, f32, Option<usize>)>,
 }
 
-/// Recommendations to those with most entries; without reasons where concepts are not to be read.
-pub(super) fn of(model: &Model, data: &Problem, readable: bool) -> Result<Section<Recommendations>, Error> {
+/// Recommendations to those with most entries.
+pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendations>, Error> {
     let plain: Vec<usize> =
         (0..model.modes().len()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
     let [people, things, ..] = plain[..] else {
@@ -63,19 +63,15 @@ pub(super) fn of(model: &Model, data: &Problem, readable: bool) -> Result<Sectio
     }
     let recommender = Recommender::new(model, people, things, &[])?.without_seen(data)?;
     let best = recommender.best(&chosen, SHOWN);
-    let reasons = if readable { Some(Reasons::new(&recommender, 2)?) } else { None };
-    let why = reasons.as_ref().map(|reasons| reasons.of(&chosen, &best));
+    let reasons = Reasons::new(&recommender, Some(data), 2)?;
+    let why = reasons.of(&chosen, &best);
     let mut seen = seen(model, data, (people, things), &chosen);
 
     let (mut items, mut words) = (Once::default(), Once::default());
     let mut list = Vec::new();
     for (place, (&row, best)) in chosen.iter().zip(&best).enumerate() {
-        let why = why.as_ref().map_or(&[][..], |why| &why[place][..]);
-        let mut reason = |reason: &Reason| {
-            let reasons = reasons.as_ref()?;
-            Some(words.place(cut(&reasons.words(reason))))
-        };
-        let reasons = why.iter().map(|why| why.as_ref().and_then(&mut reason)).chain(std::iter::repeat(None));
+        let mut reason = |reason: &Reason| words.place(cut(&reasons.words(reason)));
+        let reasons = why[place].iter().map(|why| why.as_ref().map(&mut reason));
         let mut item = |row: u32| items.place(label(what, row as usize));
         let mut observed = seen.remove(&row).unwrap_or_default();
         observed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -87,14 +83,14 @@ pub(super) fn of(model: &Model, data: &Problem, readable: bool) -> Result<Sectio
             best: best
                 .iter()
                 .zip(reasons)
-                .map(|(&Best { row, value, .. }, why)| (item(row), value, why))
+                .map(|(&Best { row, value, .. }, why)| (item(row), model.shown(value, None), why))
                 .collect(),
         });
     }
     Ok(Section::Shown(Recommendations {
         people: cut(whom.name()),
         things: cut(what.name()),
-        at: at(&recommender, model.modes()),
+        at: at(&recommender),
         of: counts.len(),
         items: items.names,
         reasons: words.names,
@@ -103,15 +99,8 @@ pub(super) fn of(model: &Model, data: &Problem, readable: bool) -> Result<Sectio
 }
 
 /// What stands for the other modes, in words.
-fn at(recommender: &Recommender<'_>, modes: &[Mode]) -> String {
-    let is_time = |name: &str| modes.iter().any(|mode| mode.name() == name && time_bin(mode).is_some());
-    let words = recommender.others().iter().map(|other| match &other.name {
-        Some(name) if is_time(&other.mode) => {
-            format!("in {}, the latest {}", cut(name), cut(&other.mode))
-        }
-        Some(name) => format!("with {}", cut(name)),
-        None => format!("for the mean {}", cut(&other.mode)),
-    });
+fn at(recommender: &Recommender<'_>) -> String {
+    let words = recommender.others().iter().map(|other| format!("for the average {}", cut(&other.mode)));
     words.collect::<Vec<_>>().join(" and ")
 }
 

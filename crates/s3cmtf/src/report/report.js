@@ -132,13 +132,17 @@
 
   // Axes
 
+  // About as wide as a text is, and where its middle can be so that all of it is in the picture.
+  const wide = (text) => 7 * String(text).length;
+  const within = (middle, text, width) => Math.min(Math.max(middle, wide(text) / 2), width - wide(text) / 2);
   const axes = (chart, options) => {
     const { picture, width, height } = chart;
-    const left = options.left ?? 48;
-    const frame = { left, right: width - (options.right ?? 12), top: options.top ?? 10, bottom: height - (options.bottom ?? 38) };
+    const [top, bottom] = [options.top ?? 10, height - (options.bottom ?? 38)];
+    const across = ticks(...options.y, (bottom - top) / 45);
+    const left = Math.max(options.left ?? 48, 14 + Math.max(...across.list.map((at) => wide(tick(at, across.step)))));
+    const frame = { left, right: width - (options.right ?? 12), top, bottom };
     const x = scale(options.x, frame.left, frame.right);
     const y = scale(options.y, frame.bottom, frame.top);
-    const across = ticks(...options.y, (frame.bottom - frame.top) / 45);
     for (const at of across.list) {
       picture.append(
         svg("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y(at), y2: y(at) }),
@@ -153,7 +157,8 @@
       const along = ticks(...options.x, (frame.right - frame.left) / 62);
       for (const at of along.list) {
         if (options.whole && at % 1 !== 0) continue;
-        picture.append(svg("text", { x: x(at), y: frame.bottom + 16, "text-anchor": "middle" }, tick(at, along.step)));
+        const text = tick(at, along.step);
+        picture.append(svg("text", { x: within(x(at), text, width), y: frame.bottom + 16, "text-anchor": "middle" }, text));
       }
     }
     picture.append(svg("line", { class: "axis", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }));
@@ -243,7 +248,7 @@
         const node = svg("rect", { class: `bar ${options.class ?? ""}`, x: from + gap, width: Math.max(1, step - 2 * gap), y: y(item.value), height: Math.max(0, frame.bottom - y(item.value)), rx: Math.min(2, step / 6) });
         chart.picture.append(node);
         if (place % every === 0) {
-          const middle = Math.max(from + step / 2, 8);
+          const middle = within(from + step / 2, item.name, chart.width);
           chart.picture.append(svg("text", { x: middle, y: frame.bottom + 16, "text-anchor": "middle" }, item.name));
         }
         chart.mark(node, from + step / 2, y(item.value), item.lines);

@@ -1,13 +1,13 @@
-//! How predictions err, on entries of the data that the model was trained on.
+//! How predictions err: on entries that the model was not trained on, where there are any.
 
 use serde::Serialize;
 
 use super::glance::Bar;
 use super::sampled::places;
-use super::{MOST_TIMES, cut, span, time_bin};
+use super::{Known, MOST_TIMES, cut, span, time_bin};
 use crate::discovery::{Segment, Segments, rows, segments};
 use crate::problem::UNKNOWN;
-use crate::{Entries, Error, Model, Problem};
+use crate::{DataRecord, Entries, Error, Model, Problem, Record};
 
 /// No more entries than this are predicted.
 const MOST: usize = 200_000;
@@ -15,9 +15,23 @@ const MOST: usize = 200_000;
 const BARS: usize = 41;
 const LEVELS: usize = 20;
 
+/// Which entries errors are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Of {
+    /// Those that were given for a test.
+    Test,
+    /// Those of the data that were held out of training.
+    Held,
+    /// Those of training, as there are no others.
+    Training,
+}
+
 /// How predictions err.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Residuals {
+    /// On which entries.
+    pub on: Of,
     /// How many entries were looked at.
     pub entries: usize,
     /// Out of how many.
@@ -52,11 +66,25 @@ pub struct Level {
 }
 
 impl Residuals {
-    pub(super) fn of(model: &Model, data: &Problem) -> Result<Self, Error> {
-        let shown: Vec<u32> =
-            places(data.entries().len(), MOST).into_iter().map(|place| place as u32).collect();
-        let entries = data.entries().select(&shown);
-        let entries = by_ids(model, data, &entries);
+    /// None without any entries.
+    pub(super) fn of(model: &Model, record: &Record, known: Known<'_>) -> Result<Option<Self>, Error> {
+        let held = match (known.test, known.data) {
+            (None, Some(data)) => held_out(record, data)?,
+            _ => None,
+        };
+        let (on, data, entries) = match (known.test, &held, known.data) {
+            (Some(test), _, data) => (Of::Test, data, test.clone()),
+            (None, Some((rest, held)), _) => (Of::Held, Some(rest), by_ids(model, rest, held)),
+            (None, None, Some(data)) => (Of::Training, Some(data), by_ids(model, data, data.entries())),
+            (None, None, None) => return Ok(None),
+        };
+        Self::on(model, on, data, &entries).map(Some)
+    }
+
+    /// Of entries by ids.
+    fn on(model: &Model, on: Of, data: Option<&Problem>, all: &Entries) -> Result<Self, Error> {
+        let shown: Vec<u32> = places(all.len(), MOST).into_iter().map(|place| place as u32).collect();
+        let entries = all.select(&shown);
         let predicted = model.predict(&entries, model.clips())?;
         let predicted: Vec<f64> = predicted.into_iter().map(f64::from).collect();
         let observed: Vec<f64> = entries.values().iter().map(|&value| f64::from(value)).collect();
@@ -66,8 +94,9 @@ impl Residuals {
         };
         let rmse = mean(&|error| error * error).sqrt();
         Ok(Residuals {
+            on,
             entries: entries.len(),
-            of: data.entries().len(),
+            of: all.len(),
             rmse,
             mae: mean(&f64::abs),
             bias: mean(&|error| error),
@@ -75,6 +104,17 @@ impl Residuals {
             levels: levels(&predicted, &observed),
             segments: parts(model, data, &entries)?,
         })
+    }
+}
+
+/// What was held out of the data by the run, and the rest; none if nothing was, or more entries have come since.
+fn held_out(record: &Record, data: &Problem) -> Result<Option<(Problem, Entries)>, Error> {
+    let DataRecord { entries, test_entries, later_entries, holdout, .. } = record.data;
+    match holdout {
+        Some(how) if later_entries == 0 && data.entries().len() == entries + test_entries => {
+            data.clone().hold_out_by(how, record.params.seed).map(Some)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -126,10 +166,10 @@ fn levels(predicted: &[f64], observed: &[f64]) -> Vec<Level> {
 }
 
 /// The errors of parts of the entries, given by ids; of many times some together.
-fn parts(model: &Model, data: &Problem, entries: &Entries) -> Result<Vec<Segments>, Error> {
+fn parts(model: &Model, data: Option<&Problem>, entries: &Entries) -> Result<Vec<Segments>, Error> {
     let plain: Vec<usize> =
-        (0..data.order()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
-    let mut found = segments(model, Some(data), entries, &plain, model.clips())?;
+        (0..model.modes().len()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
+    let mut found = segments(model, data, entries, &plain, model.clips())?;
     // One part says nothing that the RMSE of all does not say.
     found.retain(|by| by.segments.len() > 1);
     for by in &mut found {

@@ -116,9 +116,10 @@ impl Settings {
 /// The settings by the names that they have in `run.json`.
 fn params(record: &Record) -> Vec<(String, String)> {
     // Settings are plain numbers and words: they become JSON whatever they are.
-    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(&record.params) else {
+    let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(&record.params) else {
         return Vec::new();
     };
+    fields.retain(|name, _| record.params.algorithm.has(name));
     let text = |value: serde_json::Value| match value {
         serde_json::Value::Null => "not given".to_owned(),
         serde_json::Value::String(text) => text,

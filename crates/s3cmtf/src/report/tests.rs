@@ -1,5 +1,5 @@
 use super::*;
-use crate::discovery::{K, clusters};
+use crate::discovery::{ClusterParams, clusters};
 use crate::world::{WorldParams, generate};
 use crate::{Core, Coupled, Entries, Factor, Kind, Naming, Params, Run, Training};
 
@@ -36,6 +36,10 @@ fn run() -> (Problem, Run) {
     (problem, run)
 }
 
+fn of(data: &Problem) -> Known<'_> {
+    Known { data: Some(data), test: None }
+}
+
 fn options() -> Options {
     Options { title: format!("run of {ODD}"), command: "s3cmtf fit data.s3cmtf --rank 10".into() }
 }
@@ -43,7 +47,7 @@ fn options() -> Options {
 #[test]
 fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     let (problem, Run { model, record }) = run();
-    let report = Report::of(&model, &record, Some(&problem), &options()).unwrap();
+    let report = Report::of(&model, &record, of(&problem), &options()).unwrap();
 
     assert_eq!(report.course.train_rmse, record.summary.train_rmse);
     assert_eq!(report.course.test_rmse, record.summary.test_rmse);
@@ -65,7 +69,7 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     }
     assert_eq!(residuals.segments.len(), 3);
 
-    let found = concepts(&model, TOP);
+    let found = concepts(&model, Some(&problem), TOP).unwrap();
     let core = report.core.shown().unwrap();
     assert_eq!(core.values, found.core);
     assert_eq!(core.modes.iter().map(|mode| mode.places.len()).collect::<Vec<_>>(), found.core_sizes);
@@ -77,7 +81,8 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     assert_eq!(card.times.as_ref().unwrap().len(), 24);
 
     let groups = report.groups.shown().unwrap();
-    let expected = clusters(&model, Some(&problem), 1, K::Auto(12), TOP, record.params.seed).unwrap();
+    let params = ClusterParams { top: TOP, seed: record.params.seed, ..ClusterParams::default() };
+    let expected = clusters(&model, Some(&problem), 1, params).unwrap();
     assert_eq!((groups.len(), &groups[1].gap), (2, &expected.gap));
     assert_eq!(
         groups[1].clusters.iter().map(|cluster| cluster.size).collect::<Vec<_>>(),
@@ -88,12 +93,13 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     assert_eq!((recommendations.list.len(), recommendations.of), (300, 2000));
     let person = &recommendations.list[7];
     let id = |mode: usize, name: &str| problem.modes()[mode].find(name).unwrap();
-    let (user, month) = (id(0, &person.name), id(2, "2016-12"));
+    let (user, month) = (id(0, &person.name), crate::problem::UNKNOWN);
     assert!(person.best.iter().all(|(_, _, reason)| reason.is_some()));
     for (item, value, _) in &person.best {
         let business = id(1, &recommendations.items[*item]);
-        let cell = Entries::new(vec![vec![user], vec![business], vec![month]], vec![0.0]).unwrap();
-        let predicted = model.predict(&cell, false).unwrap()[0];
+        let cell = vec![vec![user], vec![business], vec![month]];
+        let cell = Entries::from_rows("cell".into(), cell, vec![0.0]);
+        let predicted = model.predict(&cell, model.clips()).unwrap()[0];
         assert!((predicted - value).abs() < 1e-4, "{predicted} {value}");
         let entries = problem.entries();
         let row = |mode: usize, id: u32| problem.modes()[mode].row(id).unwrap();
@@ -116,6 +122,36 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     assert_eq!(page.matches("<script").count(), 2);
 }
 
+#[test]
+fn errors_are_of_entries_that_were_not_trained_on_where_there_are_any() {
+    let params =
+        WorldParams { users: 60, businesses: 40, months: 6, ratings: 1500, ..WorldParams::default() };
+    let world = generate(&params);
+    let problem = Problem::builder(world.ratings.clone()).build().unwrap();
+    let params = Params { ranks: vec![4], epochs: 8, ..Params::default() };
+    let on = |run: &Run, known: Known<'_>| {
+        let report = Report::of(&run.model, &run.record, known, &options()).unwrap();
+        let page = render(&report).unwrap();
+        let residuals = report.residuals.shown().unwrap().clone();
+        (residuals.on, residuals.entries, residuals.rmse, page)
+    };
+    // Held out by the run, and found again in the same data.
+    let run = Training::new(problem.clone(), params.clone()).holdout(0.2).run(|_| ()).unwrap();
+    let (of_held, entries, rmse, page) = on(&run, of(&problem));
+    assert_eq!((of_held, entries), (Of::Held, run.record.data.test_entries));
+    assert!((rmse / run.record.summary.test_rmse.unwrap() - 1.0).abs() < 1e-4, "{rmse}");
+    assert!(page.contains("entries that were held out"));
+    // Given for a test; the same entries were reported after every epoch.
+    let run = Training::new(problem.clone(), params.clone()).test(world.test.clone()).run(|_| ()).unwrap();
+    let known = Known { test: Some(&world.test), ..of(&problem) };
+    let (of_test, entries, rmse, page) = on(&run, known);
+    assert_eq!((of_test, entries), (Of::Test, world.test.len()));
+    assert!((rmse / run.record.summary.test_rmse.unwrap() - 1.0).abs() < 1e-4, "{rmse}");
+    assert!(page.contains("errors on test entries"));
+    // A test whose entries are elsewhere now.
+    assert_eq!(on(&run, of(&problem)).0, Of::Training);
+}
+
 /// A model of two modes without names that has never seen an epoch.
 fn bare(rank: usize, order: usize) -> (Model, Record) {
     let entries = Entries::new(vec![vec![0, 1, 2]; order], vec![1.0, 2.0, 3.0]).unwrap();
@@ -132,7 +168,7 @@ fn bare(rank: usize, order: usize) -> (Model, Record) {
 #[test]
 fn what_cannot_be_known_is_absent_and_says_why() {
     let (model, record) = bare(2, 2);
-    let report = Report::of(&model, &record, None, &Options::default()).unwrap();
+    let report = Report::of(&model, &record, Known::default(), &Options::default()).unwrap();
     let why = "The data are not with the model, so how single predictions err cannot be known.";
     assert_eq!(report.residuals, Section::Absent(why.into()));
     assert!(report.recommendations.shown().is_none() && report.glance.values.is_none());
@@ -147,14 +183,17 @@ fn what_cannot_be_known_is_absent_and_says_why() {
 
 #[test]
 fn a_core_too_large_to_be_read_is_not_turned() {
-    let (model, record) = bare(1024, 3);
-    let report = Report::of(&model, &record, None, &Options::default()).unwrap();
-    assert!(
-        matches!(&report.core, Section::Absent(why) if why.contains("1073741824 numbers")),
-        "{:?}",
-        report.core
-    );
-    assert!(render(&report).unwrap().contains("a lower rank tells more"));
+    for (rank, why) in [(128, "The core has 2097152 numbers"), (1024, "There are 1024 concepts")] {
+        let (model, record) = bare(rank, 3);
+        let report = Report::of(&model, &record, Known::default(), &Options::default()).unwrap();
+        assert!(
+            matches!(&report.core, Section::Absent(said) if said.contains(why)),
+            "{why}: {:?}",
+            report.core
+        );
+        assert_eq!(report.cards.shown().is_some(), rank == 128);
+        assert!(render(&report).unwrap().contains("a lower rank tells more"));
+    }
 }
 
 #[test]
@@ -162,7 +201,7 @@ fn data_of_another_order_are_refused() {
     let (model, record) = bare(2, 2);
     let entries = Entries::new(vec![vec![0, 1]; 3], vec![1.0, 2.0]).unwrap();
     let data = Problem::builder(entries).build().unwrap();
-    let error = Report::of(&model, &record, Some(&data), &Options::default()).unwrap_err();
+    let error = Report::of(&model, &record, of(&data), &Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "the data have 3 modes, but the model has 2");
 }
 
@@ -172,7 +211,7 @@ fn two_modes_without_names_or_times_make_a_page() {
     let entries = Entries::new(vec![vec![0, 1, 2, 3], vec![0, 1, 2, 0]], vec![1.0, 2.0, 3.0, 2.0]).unwrap();
     // The fourth id is one that the model does not have.
     let data = Problem::builder(entries).build().unwrap();
-    let report = Report::of(&model, &record, Some(&data), &Options::default()).unwrap();
+    let report = Report::of(&model, &record, of(&data), &Options::default()).unwrap();
     let recommendations = report.recommendations.shown().unwrap();
     assert_eq!((recommendations.list.len(), recommendations.at.as_str()), (3, ""));
     assert_eq!(report.residuals.shown().unwrap().entries, 4);

@@ -13,7 +13,7 @@ pub use bins::{Binning, Bins};
 pub use empty::SKIP_EMPTY;
 pub(crate) use empty::{is_empty_id, is_empty_value};
 pub use labels::Labels;
-pub use nearest::{did_you_mean, nearest};
+pub use nearest::{did_you_mean, did_you_mean_any, nearest};
 
 /// Columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

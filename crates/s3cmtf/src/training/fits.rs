@@ -118,6 +118,7 @@ impl Fits<'_, '_> {
             data.entries = rest.len();
             data.mean = rest.mean()?;
             data.fingerprint = problem.fingerprint_with(&rest)?;
+            data.holdout = sets.watched.is_none().then_some(how);
             return self.one(Task { problem, entries: rest, params, sets });
         };
         let first = match self.keeper.resumed_first() {

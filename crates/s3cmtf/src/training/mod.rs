@@ -242,6 +242,7 @@ impl<'a> Training<'a> {
             test_entries: test.as_ref().map_or(0, Entries::len),
             mean: entries.mean()?,
             fingerprint,
+            holdout: None,
             later_entries: 0,
         };
         let warm = warm_start.as_ref();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 use crate::params::Params;
+use crate::problem::HoldOut;
 
 /// What one pass over the data did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,6 +96,9 @@ pub struct DataRecord {
     pub mean: f64,
     /// The same for the same problem, whatever the order of its entries was in the file.
     pub fingerprint: String,
+    /// How the entries that the model was not trained on were held out of the data, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<HoldOut>,
     /// Entries that were taken in after training, by fold-in or update.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub later_entries: usize,

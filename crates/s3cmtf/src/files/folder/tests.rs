@@ -30,6 +30,7 @@ fn record() -> Record {
             test_entries: 0,
             mean: 3.7,
             fingerprint: "00ff".into(),
+            holdout: None,
             later_entries: 0,
         },
         instructions: "avx2".into(),
