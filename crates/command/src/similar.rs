@@ -2,16 +2,13 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Scored};
+use s3cmtf::discovery::{self, Scored, Space};
 use s3cmtf::files;
 use serde::Serialize;
 
 use crate::args::SimilarArgs;
 use crate::show::{self, Cell};
 use crate::{entity, print};
-
-/// Entities with this likeness go in the same direction.
-const SAME: f64 = 0.9995;
 
 #[derive(Serialize)]
 struct Similar<'a> {
@@ -26,15 +23,10 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
     let similar = discovery::similar(&model, mode, id, args.level, args.top)?;
-    if let [first, second, ..] = &similar[..]
-        && similar.last().is_some_and(|last| last.score > SAME)
-    {
+    if Space::of(&model, mode, args.level).is_line() {
+        let name = known.name();
         print::note(format_args!(
-            "{} and {} are no more alike than the rest of these: what the model knows of {} goes in one direction, so \
-             that likeness says little",
-            first.name,
-            second.name,
-            known.name()
+            "all that the model knows of {name} goes in one direction, so that likeness says little"
         ));
     }
     if args.json {

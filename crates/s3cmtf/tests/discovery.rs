@@ -111,7 +111,7 @@ fn labels_are_columns_that_were_observed_and_rare_ones_do_not_win() {
     let best = |item: u32| if item == 6 { 1.0 } else { 0.0 };
     let cells: Vec<(u32, u32)> = (0..users)
         .flat_map(|user| (0..items).map(move |item| (user, item)))
-        .filter(|(u, i)| (u * 7 + i) % 3 != 0)
+        .filter(|(u, i)| (u * 7 + i * 3) % 10 > 2)
         .collect();
     let noise = |(user, item): (u32, u32)| 0.3 * number((user * 131 + item * 17) as usize);
     let values = cells.iter().map(|&(u, i)| 3.0 + taste(u, i) * (1.0 + best(i)) + noise((u, i))).collect();

@@ -117,3 +117,34 @@ fn a_model_that_was_cut_short_is_refused() {
     }
     folder.run("evaluate model test.tns").succeeds();
 }
+
+#[test]
+fn a_time_that_is_not_given_is_the_average_one_and_can_be_said() {
+    let folder = crate::recommend::eaters("");
+    folder.write("cells.csv", "user,place\nsue1,Sushi3\nsue2,Burger1\n");
+    let shown = folder.run("predict model cells.csv").succeeds();
+    let shown = shown.says(&["cells.csv: has no column of date; predictions are for the average one (--at date=NAME says for which)"]);
+    let values = |text: &str| -> Vec<f64> {
+        text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect()
+    };
+    let average = values(&shown.stdout);
+    // The mean of the predictions with each month, as a prediction is linear in the row of its month.
+    let mut mean = vec![0.0; 2];
+    for month in 1..=6 {
+        let own =
+            folder.run(&format!("predict model cells.csv --no-clip --at date=2017-{month:02}")).succeeds();
+        assert_eq!(own.stderr, "");
+        mean.iter_mut().zip(values(&own.stdout)).for_each(|(sum, value)| *sum += value / 6.0);
+    }
+    let average_as_it_is = values(&folder.run("predict model cells.csv --no-clip").succeeds().stdout);
+    assert!(average_as_it_is.iter().zip(&mean).all(|(a, b)| (a - b).abs() < 1e-4), "{average:?} {mean:?}");
+    // The same as a column would say.
+    folder.write("dated.csv", "user,place,date\nsue1,Sushi3,2017-02-03\nsue2,Burger1,2017-02-14\n");
+    let [typed, dated] = ["cells.csv --at date=2017-02", "dated.csv"]
+        .map(|given| values(&folder.run(&format!("predict model {given}")).succeeds().stdout));
+    assert_eq!(typed, dated);
+    // Only times have an average that means something.
+    folder.write("users.csv", "user\nsue1\n");
+    folder.run("predict model users.csv").fails(1, &["has no column \"place\""]);
+    folder.run("predict model cells.csv --at date=2031-01").fails(2, &["they go from 2017-01 to 2017-06"]);
+}

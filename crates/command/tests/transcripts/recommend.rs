@@ -53,7 +53,7 @@ fn people_are_recommended_what_they_like_and_have_not_seen() {
                 .succeeds();
             let found = &shown.json()[0];
             assert_eq!((&found["for"]["name"], &found["mode"]), (&who.into(), &"place".into()));
-            assert_eq!(found["at"][0]["name"], "2017-06");
+            assert!(found["at"][0]["name"].is_null(), "{found}");
             assert_eq!(found["seen_left_out"], 8);
             let list = found["recommendations"].as_array().unwrap();
             assert_eq!(list.len(), 4);
@@ -241,7 +241,7 @@ fn odd_models_say_what_they_can() {
         folder.run(&format!("clusters {name} --mode 2 --k 5")).succeeds().prints(&["cluster"]);
         let first = if name.starts_with("five") || name.contains("two") { "1" } else { "Sushi1" };
         let alike = folder.run(&format!("similar {name} 2={first}")).succeeds().prints(&["likeness"]);
-        assert_eq!(alike.stderr.contains("has one concept"), name.starts_with("one"), "{}", alike.stderr);
+        assert!(alike.stderr.contains("in one direction") || !name.starts_with("one"), "{}", alike.stderr);
         let who = if first == "1" { "1" } else { "sue1" };
         let flags = format!("--for 1={who} --mode 2 --include-seen");
         folder.run(&format!("recommend {name} {flags}")).succeeds().prints(&["What counts for"]);

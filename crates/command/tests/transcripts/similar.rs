@@ -24,6 +24,8 @@ fn places_of_a_kind_are_alike() {
 #[test]
 fn a_name_that_is_not_there_is_answered_with_the_nearest() {
     let folder = eaters("");
+    let parts = "did you mean \"Sushi1\", \"Sushi2\", \"Sushi3\" or one of 5 more?";
+    folder.run("similar model place=sushi").fails(2, &["knows no place sushi", parts]);
     folder.run("similar model place=Sushi9").fails(2, &["knows no place Sushi9", "did you mean \"Sushi"]);
     folder.run("similar model place").fails(2, &["which place?"]);
     folder.run("similar model plaec=Sushi1").fails(2, &["did you mean \"place\"?"]);

@@ -12,7 +12,7 @@
 use rayon::prelude::*;
 
 use super::matrix::{Moments, eigen, product};
-use super::metric::{LEAST, Metric};
+use super::metric::{LEAST, LEVEL, Metric};
 use super::rotation::varimax;
 use super::space::is_nonnegative;
 use crate::Model;
@@ -22,9 +22,6 @@ use crate::model::Core;
 pub(crate) const WEAK: f64 = 0.005;
 /// A core with more numbers than this is not turned: it would take minutes, and nobody would read it.
 const MOST_CORE: usize = 1 << 20;
-/// The level is a concept of its own where it has this part of what varies. It has 6 % of what varies between the businesses
-/// of the generated world, whose themes are liked by some users each; of the films of MovieLens (latest, small) 76 %.
-const LEVEL: f64 = 0.3;
 
 /// The concepts of all modes.
 pub(super) struct Basis {
@@ -372,6 +369,9 @@ mod tests {
             let basis = Basis::of(&model);
             let of_items = &basis.modes[1];
             assert_eq!((of_items.level, of_items.concepts), (expected, 2), "{weight}");
+            let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
+            let metric = Metric::of(model.core(), &moments, 1);
+            assert_eq!(metric.has_level(&moments[1].covariance()), expected.is_some());
             if expected.is_some() {
                 // The core: of the mean user and one concept, with the mean item and two.
                 let core = basis.core.as_ref().unwrap();

@@ -179,9 +179,6 @@ impl<'a> Reasons<'a> {
         let is_taste =
             |concept: &usize| self.basis.level != Some(*concept) && self.concepts[*concept].telling;
         let tastes = (0..adds.len()).filter(is_taste).map(reason);
-        let most = tastes.max_by(|a, b| a.adds.total_cmp(&b.adds).then(b.concept.cmp(&a.concept)));
-        let most = most.filter(|most| most.adds > (LEAST * overall).max(0.0));
-        most.or_else(|| self.basis.level.filter(|_| overall > 0.0).map(reason))
     }
 
     /// A reason in a few words: `B4: spa & health, Arizona`, or `-B4: pizza, Ohio` for its opposite.

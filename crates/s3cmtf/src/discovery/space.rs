@@ -6,12 +6,16 @@ use super::matrix::{Moments, eigen};
 use super::metric::Metric;
 use crate::Model;
 
+/// Points of this likeness go in the same direction.
+const SAME: f64 = 0.9995;
+
 /// The rows of a mode as directions: points at distance 1 from the origin.
 ///
 /// Where all numbers of the factor are 0 or more, these are its rows. Where not, they are its rows around their mean, in
 /// coordinates in which the distance of two rows is how far their predictions lie apart: a factor's own coordinates can be
 /// stretched and turned as one likes, if the core is with them. The level, how high values are with the mean entities of the
-/// other modes, is one direction of these; mostly it is left out, as two films are not alike for both being good.
+/// other modes, is one direction of these. Where it has so much of what varies that it is a concept of its own, it can be left
+/// out, as two films are not alike for both being good.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     size: usize,
@@ -55,6 +59,13 @@ impl Space {
         dot(self.point(a), self.point(b))
     }
 
+    /// Whether all points lie on one line through the origin: then any two are as alike as can be, or the opposite.
+    pub fn is_line(&self) -> bool {
+        let mut some = (0..self.rows()).filter(|&row| self.likeness(row, row) > 0.0);
+        let Some(first) = some.next() else { return true };
+        some.all(|row| self.likeness(first, row).abs() > SAME)
+    }
+
     /// A flat map of the points: the two coordinates in which they vary most.
     pub fn map(&self) -> Vec<[f32; 2]> {
         let moments = Moments::of(&crate::Factor::new(self.size, self.points.clone()));
@@ -85,7 +96,7 @@ fn coordinates(model: &Model, mode: usize, level: bool) -> (usize, Vec<f32>) {
     }
     let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
     let metric = Metric::of(model.core(), &moments, mode);
-    let axes = metric.axes(level);
+    let axes = metric.axes(level || !metric.has_level(&moments[mode].covariance()));
     let mean = &moments[mode].mean;
     let point = |row: &[f32]| -> Vec<f32> {
         let along = |axis: &Vec<f64>| {

@@ -8,6 +8,8 @@ use crate::table::{Bins, Column, Data, Kind, Labels, Table};
 
 /// Whole numbers of more different values than this are amounts and not codes, unless their heading says so.
 const CODES: usize = 20;
+/// So few of them are codes, even if most rows have their own.
+const FEW: usize = 5;
 /// What separates the items of a list, in the order in which it is tried.
 const SEPARATORS: [&str; 3] = ["|", ";", ","];
 /// Words in headings of whole numbers that are names.
@@ -70,7 +72,7 @@ impl Values<'_> {
                 _ if is_name => Attribute::Category,
                 _ if !whole || guess == Kind::Number || self.texts.len() > CODES => Attribute::Number,
                 // Codes come again.
-                _ if self.is_of_its_own() => Attribute::Number,
+                _ if self.texts.len() > FEW && self.is_of_its_own() => Attribute::Number,
                 _ => Attribute::Category,
             };
         }
@@ -273,8 +275,11 @@ mod tests {
         ] {
             assert_eq!(Attribute::of(&column(name, values), guess), what, "{name}");
         }
-        let codes = Column { name: "job".into(), data: Data::Integers(vec![3, 7, 3]) };
-        assert_eq!(Attribute::of(&codes, Kind::Id), Attribute::Category);
+        let of = |name: &str, values: Vec<i64>| {
+            Attribute::of(&Column { name: name.into(), data: Data::Integers(values) }, Kind::Id)
+        };
+        assert_eq!(of("job", vec![3, 7, 3]), Attribute::Category);
+        assert_eq!(of("age", (18..38).collect()), Attribute::Number);
     }
 
     #[test]
