@@ -64,6 +64,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if let Some(test) = &test {
         let names = unknown::named(problem.modes(), test, None);
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
+        print::note_shared(test.name(), data.shared(test)?, test.len());
     }
     if !args.progress.quiet && !args.json {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
 use s3cmtf::files;
-use s3cmtf::{Mode, Model};
+use s3cmtf::{Mode, Model, Record};
 use serde::Serialize;
 
 use crate::args::RecommendArgs;
@@ -61,7 +61,7 @@ struct Because<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
-    let (model, _) = files::load(&args.model)?;
+    let (model, record) = files::load(&args.model)?;
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     if id.is_none() && args.json {
         return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
     }
-    let recommender = recommender(args, &model, (by, items), &at)?;
+    let recommender = recommender(args, (&model, &record), (by, items), &at)?;
     let reasons = Reasons::new(&recommender, args.top.max(NAMED))?;
     match (id.and_then(|id| model.modes()[by].row(id)), format) {
         (Some(row), None) => one(args, &model, (by, items), row, &recommender, &reasons)?,
@@ -105,7 +105,7 @@ fn check_others(model: &Model, by: usize, items: usize, at: &[(usize, u32)]) -> 
 
 fn recommender<'a>(
     args: &RecommendArgs,
-    model: &'a Model,
+    (model, record): (&'a Model, &Record),
     (by, items): (usize, usize),
     at: &[(usize, u32)],
 ) -> anyhow::Result<Recommender<'a>> {
@@ -113,7 +113,7 @@ fn recommender<'a>(
     if args.include_seen && args.having.is_empty() {
         return Ok(recommender);
     }
-    let data = saved::data(&args.model, model)?;
+    let data = saved::data(&args.model, model, record)?;
     let folder = args.model.display();
     if !args.include_seen {
         let Some(data) = &data else {

@@ -21,6 +21,7 @@ mod import;
 mod later;
 mod memory;
 mod predict;
+mod own;
 mod recommend;
 mod report;
 mod resume;

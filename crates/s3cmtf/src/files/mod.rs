@@ -33,7 +33,7 @@ pub use binary::Raw;
 pub use checkpoint::{load_checkpoint, save_checkpoint};
 pub use divide::{count_text_rows, divide_text};
 pub use export::{OutFormat, export_model, write_csv, write_csv_parts, write_parts, write_table};
-pub use folder::{check_out, load, load_data, save, save_with};
+pub use folder::{check_out, is_own_data, load, load_data, save, save_with};
 pub use format::Format;
 pub use frame::{Fetch, Frame};
 pub use import::{Coupling, Dataset, Imported, import};

@@ -243,6 +243,7 @@ impl<'a> Training<'a> {
             mean: entries.mean()?,
             fingerprint,
             later_entries: 0,
+            kept: None,
         };
         let warm = warm_start.as_ref();
         let test = test.map(Observed::Here);
