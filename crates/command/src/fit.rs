@@ -172,7 +172,7 @@ fn finish(
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
         let command = report::command(&run.record, None);
-        let data = kept.and_then(|kept| read_again(kept, run, again, args.memory));
+        let data = kept.and_then(|kept| read_again(kept, run, again, args.data.file.memory));
         let options = Options { title, command };
         waiting("gathering the report", args.progress.quiet, || {
             report::write(&run.model, &run.record, data.as_ref(), &options, file)

@@ -23,7 +23,7 @@ pub(crate) enum Data {
 impl Data {
     /// Reads what the flags say, and keeps to `--memory` as well as can be.
     pub(crate) fn read(args: &FitArgs, params: &Params, init: Option<&Model>) -> anyhow::Result<Self> {
-        let Some(most) = args.memory else {
+        let Some(most) = args.data.file.memory else {
             return Ok(Data::Whole(problem::read(&args.tensor, &args.data, init)?));
         };
         let Some(path) = problem::kept(&args.tensor)? else {
