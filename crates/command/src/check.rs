@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::input::plain_names;
-use s3cmtf::{Entries, Error, Problem, files};
+use s3cmtf::{Entries, Error, Params, Problem, files};
 use serde::Serialize;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, fit_line};
 use crate::failure::{is_usage, told, usage};
 use crate::print::{self, short};
 use crate::source;
@@ -29,7 +29,7 @@ struct Contents {
     density: f64,
     modes: Vec<ModeContents>,
     values: Values,
-    /// What more there is to say of a table.
+    /// What more there is to say, for a person.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     more: Option<table::More>,
 }
@@ -109,7 +109,12 @@ fn look(file: &Path, args: &CheckArgs) -> Result<Contents, Error> {
     let entries = files::read_entries(file, None)?;
     let (given, values) = (entries.len(), Values::of(&entries));
     let problem = build(file, entries, args)?;
-    Ok(Contents::of(file, &problem, given, values))
+    let fit = fit_line(&[file.to_path_buf()], &args.data, &Params::default());
+    let mut contents = Contents::of(file, &problem, given, values);
+    let mut more = table::More::of(&problem, given, fit);
+    more.problem = format!("{} indices per entry, {}", problem.order(), more.problem);
+    contents.more = Some(more);
+    Ok(contents)
 }
 
 fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Error> {

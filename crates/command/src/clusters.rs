@@ -17,14 +17,14 @@ use crate::{entity, out, print, saved};
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     let format = args.out.as_deref().map(out::format).transpose()?;
-    let (model, _) = files::load(&args.model)?;
+    let (model, record) = files::load(&args.model)?;
     let mode = entity::mode(&model, &args.mode, "--mode")?;
     let rows = model.modes()[mode].rows();
     let k = match args.k {
         Count::Auto => K::Auto(args.most.min(rows)),
         Count::Given(k) => K::Given(k),
     };
-    let data = saved::data(&args.model, &model)?;
+    let data = saved::data(&args.model, &model, &record)?;
     let found = waiting("looking for clusters", false, || {
         let params = ClusterParams { k, level: args.level, top: args.top, seed: args.seed };
         discovery::clusters(&model, data.as_ref(), mode, params)

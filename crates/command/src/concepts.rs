@@ -16,9 +16,9 @@ const MOST: usize = 4;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
-    let (model, _) = files::load(&args.model)?;
+    let (model, record) = files::load(&args.model)?;
     let mode = args.mode.as_deref().map(|wanted| entity::mode(&model, wanted, "--mode")).transpose()?;
-    let data = saved::data(&args.model, &model)?;
+    let data = saved::data(&args.model, &model, &record)?;
     if data.is_none() {
         print::note("the model was saved without its data: what concepts have in common is not known");
     }

@@ -52,7 +52,7 @@ fn refuse_others(args: &EvaluateArgs) -> anyhow::Result<()> {
 fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
     refuse_others(args)?;
     let DataArgs { value, file, .. } = &args.data;
-    let (model, _) = files::load(folder)?;
+    let (model, record) = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
     let errors = waiting("measuring errors", args.progress.quiet, || {
@@ -61,7 +61,7 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let names = unknown::named(model.modes(), &entries, None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     errors.note(model.modes()).iter().for_each(print::note);
-    let more = more::measure(args, folder, &model, &entries)?;
+    let more = more::measure(args, folder, (&model, &record), &entries)?;
     if args.json {
         let more::More { ranking, segments } = more;
         print::json(&Measured { errors, ranking, segments })?;

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+use s3cmtf::files::{COUNT_PAIRS, RAISE_MEMORY};
 use s3cmtf::table::SKIP_EMPTY;
 use s3cmtf::{Error, files};
 
@@ -49,7 +50,9 @@ pub(crate) fn told(error: anyhow::Error) -> String {
             };
             let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
             let words = files::with_line(error).to_string();
-            format!("{}{hint}", words.replace(SKIP_EMPTY, &format!("--{SKIP_EMPTY}")))
+            let flag = |words: String, name: &str| words.replace(name, &format!("--{name}"));
+            let words = words.replace(COUNT_PAIRS, "--format csv --modes 1,2 counts such pairs");
+            format!("{}{hint}", flag(flag(words, SKIP_EMPTY), RAISE_MEMORY))
         }
         Err(error) => format!("{error:#}"),
     }

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if let Some(test) = &test {
         let names = unknown::named(problem.modes(), test, None);
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
+        print::note_shared(test.name(), data.shared(test)?, test.len());
     }
     if !args.progress.quiet && !args.json {
         summary::announce(problem, data.count(), &params, test.as_ref().map(Entries::len));
@@ -172,7 +173,7 @@ fn finish(
         let name = args.out.as_deref().and_then(Path::file_name);
         let title = name.map_or("model".into(), |name| name.to_string_lossy().into_owned());
         let command = report::command(&run.record, None);
-        let data = kept.and_then(|kept| read_again(kept, run, again, args.memory));
+        let data = kept.and_then(|kept| read_again(kept, run, again, args.data.file.memory));
         let options = Options { title, command };
         waiting("gathering the report", args.progress.quiet, || {
             report::write(&run.model, &run.record, Known { data: data.as_ref(), test }, &options, file)

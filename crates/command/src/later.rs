@@ -42,7 +42,7 @@ fn run(
         &mut problem::tell,
     )?;
     let Later { entries, coupled, namings, duplicates } = later;
-    let before = saved::data(&args.model, &known)?;
+    let before = saved::data(&args.model, &known, &record)?;
     let (later_entries, later_coupled) = (entries.clone(), coupled.clone());
     let mut data = FoldIn::new(&known, &record.params).namings(namings).duplicates(duplicates);
     if let Some(entries) = entries {

@@ -45,7 +45,11 @@ use std::process::ExitCode;
 use args::Verb;
 
 fn main() -> ExitCode {
-    let outcome = match args::parse().verb {
+    let verb = args::parse().verb;
+    if let Some(memory) = verb.memory() {
+        s3cmtf::files::limit_memory(memory);
+    }
+    let outcome = match verb {
         Verb::Fit(args) => fit::run(&args),
         Verb::Evaluate(args) => evaluate::run(&args),
         Verb::Tune(args) => tune::run(&args),

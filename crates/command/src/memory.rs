@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use s3cmtf::files::KeptData;
-use s3cmtf::{Memory, Model, Params, Problem, Room, StoredProblem, Training, files};
+use s3cmtf::{Entries, Memory, Model, Params, Problem, Room, StoredProblem, Training, files};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
@@ -23,7 +23,7 @@ pub(crate) enum Data {
 impl Data {
     /// Reads what the flags say, and keeps to `--memory` as well as can be.
     pub(crate) fn read(args: &FitArgs, params: &Params, init: Option<&Model>) -> anyhow::Result<Self> {
-        let Some(most) = args.memory else {
+        let Some(most) = args.data.file.memory else {
             return Ok(Data::Whole(problem::read(&args.tensor, &args.data, init)?));
         };
         let Some(path) = problem::kept(&args.tensor)? else {
@@ -83,6 +83,14 @@ impl Data {
             Data::Whole(problem) => problem.entries().len(),
             Data::Stored(stored, _) => stored.count(),
         }
+    }
+
+    /// How many of the given entries are training entries, too.
+    pub(crate) fn shared(&self, entries: &Entries) -> anyhow::Result<usize> {
+        Ok(match self {
+            Data::Whole(problem) => problem.shared(entries),
+            Data::Stored(stored, _) => stored.shared(entries)?,
+        })
     }
 
     /// What all entries take once they are read again after training, with what a report works out of them.

@@ -136,6 +136,16 @@ pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize, names: &
     }
 }
 
+/// Tells how many entries to test with are those of training, if any are: a model that only remembers does well on them.
+pub(crate) fn note_shared(table: &str, shared: usize, entries: usize) {
+    if shared > 0 {
+        let which = if shared == entries { "all".to_owned() } else { format!("{shared} of {entries}") };
+        note(format_args!(
+            "{table}: {which} test entries are training entries, too: errors on them flatter the model"
+        ));
+    }
+}
+
 /// A number of bytes for a person.
 pub(crate) fn bytes(bytes: u64) -> String {
     let bytes = bytes as f64;

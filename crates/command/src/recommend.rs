@@ -61,7 +61,7 @@ struct Because<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
-    let (model, _) = files::load(&args.model)?;
+    let (model, record) = files::load(&args.model)?;
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
     if id.is_none() && args.json {
         return Err(usage(format!("--json is for one entity: --for {}=NAME", model.modes()[by].name())));
     }
-    let data = saved::data(&args.model, &model)?;
+    let data = saved::data(&args.model, &model, &record)?;
     let recommender = recommender(args, &model, data.as_ref(), (by, items), &at)?;
     let reasons = Reasons::new(&recommender, data.as_ref(), args.top.max(NAMED))?;
     match (id.and_then(|id| model.modes()[by].row(id)), format) {

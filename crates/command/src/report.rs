@@ -17,7 +17,7 @@ const DATA: &str = "data.s3cmtf";
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     files::check_file(&args.out)?;
     let (model, record) = files::load(&args.model)?;
-    let data = saved::data(&args.model, &model)?;
+    let data = saved::data(&args.model, &model, &record)?;
     if data.is_none() {
         print::note(format_args!(
             "{}: no {DATA} in it; what is about single entries is left out",

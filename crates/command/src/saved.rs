@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use s3cmtf::{Model, Problem, files};
+use s3cmtf::{Model, Problem, Record, files};
 
 use crate::print;
 
 /// The data that a model was trained on, if they are in its folder and are its own.
-pub(crate) fn data(folder: &Path, model: &Model) -> anyhow::Result<Option<Problem>> {
+pub(crate) fn data(folder: &Path, model: &Model, record: &Record) -> anyhow::Result<Option<Problem>> {
     let data = files::load_data(folder)?;
-    if data.as_ref().is_some_and(|data| data.modes() != model.modes()) {
+    let is_own = |data: &Problem| data.modes() == model.modes() && files::is_own_data(folder, record);
+    if data.as_ref().is_some_and(|data| !is_own(data)) {
         print::note(format_args!(
-            "{}: its data are those of another model, and are left alone",
+            "{}: its data.s3cmtf is not what was saved with the model, and is left alone",
             folder.display()
         ));
         return Ok(None);

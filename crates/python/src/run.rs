@@ -151,7 +151,8 @@ pub(crate) fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Run> {
     detached(py, || {
         let (model, record) = files::load(&folder)?;
         // Those of another model say nothing about this one.
-        let data = files::load_data(&folder)?.filter(|data| data.modes() == model.modes());
+        let data = files::load_data(&folder)?
+            .filter(|data| data.modes() == model.modes() && files::is_own_data(&folder, &record));
         Ok(Run { run: s3cmtf::Run { model, record }, data, test: None })
     })
 }

@@ -9,13 +9,18 @@ use s3cmtf::{Checkpoint, CoreKind, Coupled, Entries, Kind, Params, Problem, Run,
 
 /// A problem with a matrix of every kind.
 fn problem() -> (Problem, Entries) {
+    problem_with(|ratings| ratings)
+}
+
+/// The same with its ratings changed.
+fn problem_with(change: impl FnOnce(Entries) -> Entries) -> (Problem, Entries) {
     let world =
         generate(&WorldParams { users: 120, businesses: 80, ratings: 3_000, ..WorldParams::default() });
     let prices = Entries::new(
         vec![(0..60).collect(), (0..60).map(|i| i % 3).collect()],
         (0..60u8).map(|i| f32::from(i % 5)).collect(),
     );
-    let builder = Problem::builder(world.ratings)
+    let builder = Problem::builder(change(world.ratings))
         .sizes(vec![120, 80, 24])
         .couple(Coupled::new(0, Kind::Graph, world.friends).unwrap())
         .couple(Coupled::new(1, Kind::Zeros, world.categories).unwrap())
@@ -146,5 +151,11 @@ fn other_data_and_settings_are_refused() {
     };
     assert!(go_on(problem.clone(), Params { seed: 9, ..params.clone() }).contains("other settings"));
     let (less, _) = problem.hold_out(0.1, 1).unwrap();
-    assert!(go_on(less, params).contains("other data"));
+    assert!(go_on(less, params.clone()).contains("other data"));
+    let (turned, _) = problem_with(|ratings| {
+        let turned = |list: &[u32]| list.iter().rev().copied().collect();
+        let indices = (0..ratings.order()).map(|mode| turned(ratings.indices(mode))).collect();
+        Entries::new(indices, ratings.values().iter().rev().copied().collect()).unwrap()
+    });
+    assert!(go_on(turned, params).contains("in another order"));
 }

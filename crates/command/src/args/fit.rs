@@ -32,10 +32,6 @@ pub(crate) struct FitArgs {
     /// Hold out K random entries of each id of a mode, of which at least one entry stays to train on: user=2
     #[arg(long, value_name = "MODE=K", conflicts_with_all = ["holdout", "holdout_last"], help_heading = "Data")]
     pub(crate) holdout_leave: Option<Leave>,
-    /// Keep to about this much memory, such as 2GB: entries of a converted file that do not fit are read from disk in every
-    /// epoch, which comes to the same model
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
-    pub(crate) memory: Option<u64>,
     /// Where entries that do not fit --memory are put in order, with room for two to five times the converted file [default:
     /// the folder in which --out is, or this one]
     #[arg(long, value_name = "DIR", requires = "memory", help_heading = "Data")]
@@ -118,7 +114,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A number of bytes such as `800MB` or `2GB`.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit = match unit.to_ascii_uppercase().as_str() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use s3cmtf::files::Dataset;
 
 use super::choices::TableChoice;
+use super::fit::size;
 
 /// What `import` was given.
 #[derive(Debug, clap::Args)]
@@ -20,4 +21,7 @@ pub(crate) struct ImportArgs {
     /// The format of the tables
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]
     pub(crate) to: TableChoice,
+    /// Keep to about this much memory, such as 2GB: tables that do not fit are refused [default: what the machine has]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
 }

@@ -69,7 +69,7 @@ Examples:
   s3cmtf report model -o report.html
 
 Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
-value (.tns). They may be packed with gzip or zstd; - is standard input.";
+value (.tns). Text may be packed with gzip or zstd; - is standard input.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -116,6 +116,24 @@ pub(crate) enum Verb {
     Split(SplitArgs),
     /// Check data once and keep them as one file, which the other verbs read in no time
     Convert(Box<ConvertArgs>),
+}
+
+impl Verb {
+    /// The memory that tables may take, if it was said.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        match self {
+            Verb::Fit(args) => args.data.file.memory,
+            Verb::Evaluate(args) => args.data.file.memory,
+            Verb::Tune(args) => args.data.file.memory,
+            Verb::Check(args) => args.data.file.memory,
+            Verb::Convert(args) => args.data.file.memory,
+            Verb::Predict(args) => args.file.memory,
+            Verb::FoldIn(args) | Verb::Update(args) => args.file.memory,
+            Verb::Split(args) => args.file.memory,
+            Verb::Import(args) => args.memory,
+            _ => None,
+        }
+    }
 }
 
 /// Whether predictions stay within the range of the training values.
@@ -200,9 +218,15 @@ pub(crate) struct ProgressArgs {
 /// A whole number; the standard library's reason ("invalid digit found in string") would not say what is right.
 fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let number: Option<u64> = text.trim().parse().ok();
-    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
-        format!("should be a whole number from 0 to {}", u64::MAX >> (64 - 8 * size_of::<T>()))
-    })
+    // A bound of 20 digits tells nobody anything.
+    let bound = if size_of::<T>() < 8 {
+        format!(" up to {}", u64::MAX >> (64 - 8 * size_of::<T>()))
+    } else {
+        String::new()
+    };
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("should be a whole number{bound}, such as 10"))
 }
 
 /// A number with or without decimals; its range is for others to judge.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use s3cmtf::Params;
+use s3cmtf::{Params, Problem};
 use serde::Serialize;
 
 use super::bars::{self, Bar};
@@ -41,17 +41,24 @@ pub(super) fn look(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
         print::note(note);
     }
     let mut contents = Contents::of(file, &problem, given, Values::of(problem.entries()));
-    let bars =
-        |mode: usize| (problem.modes()[mode].name().to_owned(), bars::by_powers(&problem.counts(mode)));
-    contents.more = Some(More {
-        problem: summary::described(&problem, problem.entries().len(), None),
-        entries_per_id: (0..problem.order()).map(bars).collect(),
-        value_counts: bars::of_values(problem.entries().values()),
-        odd: oddities(&problem, given),
-        epoch: Epoch::of(&problem),
-        fit: fit_line(&paths, &data, &Params::default()),
-    });
+    contents.more = Some(More::of(&problem, given, fit_line(&paths, &data, &Params::default())));
     Ok(contents)
+}
+
+impl More {
+    /// What there is to say of a problem that `fit` would be given with this line.
+    pub(super) fn of(problem: &Problem, given: usize, fit: String) -> Self {
+        let bars =
+            |mode: usize| (problem.modes()[mode].name().to_owned(), bars::by_powers(&problem.counts(mode)));
+        More {
+            problem: summary::described(problem, problem.entries().len(), None),
+            entries_per_id: (0..problem.order()).map(bars).collect(),
+            value_counts: bars::of_values(problem.entries().values()),
+            odd: oddities(problem, given),
+            epoch: Epoch::of(problem),
+            fit,
+        }
+    }
 }
 
 fn others(args: &CheckArgs) -> DataArgs {

@@ -39,7 +39,9 @@ struct End<'a> {
 /// Runs the verb.
 pub(super) fn run(args: &EvaluateArgs, folder: &Path) -> anyhow::Result<ExitCode> {
     let (model, record) = files::load(folder)?;
-    let data = waiting("reading the data of training", args.progress.quiet, || saved::data(folder, &model))?;
+    let data = waiting("reading the data of training", args.progress.quiet, || {
+        saved::data(folder, &model, &record)
+    })?;
     let Some(problem) = data else {
         bail!(
             "{}: the data of training are not there, and nothing can be trained without them: fit again with --out and \

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use s3cmtf::discovery::{self, Ranking, RankingParams, Segments};
-use s3cmtf::{Entries, Error, Model, Problem};
+use s3cmtf::{Entries, Error, Model, Problem, Record};
 
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
@@ -25,7 +25,7 @@ pub(super) struct More {
 pub(super) fn measure(
     args: &EvaluateArgs,
     folder: &Path,
-    model: &Model,
+    (model, record): (&Model, &Record),
     test: &Entries,
 ) -> anyhow::Result<More> {
     if args.plain {
@@ -37,7 +37,10 @@ pub(super) fn measure(
         || args.caution.is_some()
         || args.rank_by.is_some()
         || args.items.is_some();
-    let data = data(args, folder, model, asked)?;
+    let data = data(args, folder, (model, record), asked)?;
+    if let Some(data) = &data {
+        print::note_shared(test.name(), data.shared(test), test.len());
+    }
     let usual = RankingParams::of(Some(by), Some(items));
     let params = RankingParams {
         k: args.k.unwrap_or(usual.k),
@@ -78,9 +81,15 @@ fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
 }
 
 /// The data of training; what is measured without them is said.
-fn data(args: &EvaluateArgs, folder: &Path, model: &Model, asked: bool) -> anyhow::Result<Option<Problem>> {
+fn data(
+    args: &EvaluateArgs,
+    folder: &Path,
+    (model, record): (&Model, &Record),
+    asked: bool,
+) -> anyhow::Result<Option<Problem>> {
     let folder_name = folder.display();
-    let data = waiting("reading the data of training", args.progress.quiet, || saved::data(folder, model));
+    let data =
+        waiting("reading the data of training", args.progress.quiet, || saved::data(folder, model, record));
     let data = match data {
         Err(error) if !asked => {
             print::note(format_args!("{error:#}: errors alone are measured"));

@@ -8,15 +8,14 @@ fn a_good_file_is_described() {
     folder.write("x.tns", "1 1 1 5\n1 2 1 3\n1 2 1 3\n4 1 2 1\n");
     let shown = folder.run("check x.tns --modes user,item,month").succeeds();
     assert_eq!(shown.stderr, "");
-    assert_eq!(
-        shown.stdout,
-        "x.tns: 3 indices per entry\n  \
-         entries  4, 1 duplicates, density 0.18750\n  \
-         user     size 4, 2 ids occur, entries per id: min 1, median 1.5, max 2\n  \
-         item     size 2, 2 ids occur, entries per id: min 1, median 1.5, max 2\n  \
-         month    size 2, 2 ids occur, entries per id: min 1, median 1.5, max 2\n  \
-         values   min 1, mean 3.0000, max 5, sd 1.4142\n"
-    );
+    shown.prints(&[
+        "x.tns: 3 indices per entry, user 4 x item 2 x month 2, 3 entries\n",
+        "  entries  4, 1 duplicates, density 0.18750\n",
+        "  user     size 4, 2 ids occur, entries per id: min 1, median 1.5, max 2\n",
+        "1  ████████████████████████████████████████ 1\n",
+        "  values   min 1, mean 3.0000, max 5, sd 1.4142\n",
+        "  fit      s3cmtf fit x.tns --modes user,item,month\n",
+    ]);
 }
 
 #[test]

@@ -176,9 +176,16 @@ impl<'a> Reasons<'a> {
             let (over, adds) = part(concept);
             Reason { concept, little: over < 0.0, adds, overall, item: item as u32 }
         };
-        let is_taste =
-            |concept: &usize| self.basis.level != Some(*concept) && self.concepts[*concept].telling;
-        let tastes = (0..adds.len()).filter(is_taste).map(reason);
+        // What says little by itself is a reason only where nothing else is.
+        let is_taste = |concept: &usize| self.basis.level != Some(*concept);
+        let most = |is_telling: bool| {
+            let same = |concept: &usize| self.concepts[*concept].telling == is_telling;
+            let tastes = (0..adds.len()).filter(is_taste).filter(same).map(reason);
+            let most = tastes.max_by(|a, b| a.adds.total_cmp(&b.adds).then(b.concept.cmp(&a.concept)));
+            most.filter(|most| most.adds > (LEAST * overall).max(0.0))
+        };
+        let level = || self.basis.level.filter(|_| overall > 0.0).map(reason);
+        most(true).or_else(level).or_else(|| most(false))
     }
 
     /// A reason in a few words: `B4: spa & health, Arizona`, or `-B4: pizza, Ohio` for its opposite.

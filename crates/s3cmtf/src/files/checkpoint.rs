@@ -16,7 +16,7 @@ use super::seal;
 use crate::{About, Checkpoint, Error, Numbers};
 
 /// The version of the format; a checkpoint is for the version of s3cmtf that wrote it, so no other is read.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 /// The key of the metadata.
 const KEY: &str = "s3cmtf-checkpoint";
 

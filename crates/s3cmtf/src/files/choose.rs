@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::table::{Selector, Want, did_you_mean};
+use crate::table::{Selector, Want, did_you_mean, shortened};
 
 /// The headings that a message lists at most.
 const LISTED: usize = 30;
@@ -43,7 +43,8 @@ pub(super) fn place(headings: &[&str], selector: &Selector) -> Result<usize, Str
 }
 
 fn list(headings: &[&str]) -> String {
-    let mut text = headings[..headings.len().min(LISTED)].join(", ");
+    let shown: Vec<String> = headings.iter().take(LISTED).map(|heading| shortened(heading)).collect();
+    let mut text = shown.join(", ");
     if headings.len() > LISTED {
         text.push_str(&format!(" and {} more", headings.len() - LISTED));
     }

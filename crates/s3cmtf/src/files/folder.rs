@@ -11,7 +11,8 @@ use super::atomic::{check_writable, replace_folder, write_new};
 use super::checkpoint::is_checkpoint;
 use super::kept::KeptData;
 use super::model_file::{FORMAT, from_bytes, is_model, to_bytes};
-use super::problem_file::load_problem;
+use super::problem_file::{content_check, load_problem};
+use super::temporary::sweep;
 use crate::table::nearest;
 use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run, Stop};
 
@@ -101,7 +102,9 @@ pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
 pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Option<Error>, Error> {
     check_replaceable(folder)?;
     let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
-    let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &run.record };
+    let mut record = run.record.clone();
+    record.data.kept = data.and_then(KeptData::check);
+    let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &record };
     let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
     record.push(b'\n');
     // A run that has ended is not resumed, but one that was interrupted may be.
@@ -119,6 +122,8 @@ pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Op
             _ => Ok(()),
         }
     })?;
+    // Checkpoints that killed runs had begun, also such as have just moved here out of a folder that one of them left.
+    sweep(&folder.join(CHECKPOINT), &[]);
     Ok(failed)
 }
 
@@ -191,6 +196,13 @@ fn models(folder: &Path) -> Vec<PathBuf> {
 pub fn load_data(folder: &Path) -> Result<Option<Problem>, Error> {
     let path = folder.join(DATA);
     path.exists().then(|| load_problem(&path)).transpose()
+}
+
+/// Whether the data in the folder of a model are those that were saved with it, and not others that were copied over them. Of a
+/// model that does not say what was saved with it, as of older versions, any may be.
+pub fn is_own_data(folder: &Path, record: &Record) -> bool {
+    let found = || content_check(&fs::File::open(folder.join(DATA)).ok()?);
+    record.data.kept.is_none() || record.data.kept == found()
 }
 
 /// Tells before a long run whether [`save`] would be refused.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::problem_file::{Whole, load_open};
+use super::problem_file::{Whole, content_check, load_open};
 use crate::{Error, Problem};
 
 /// The data of a run, which take no memory while it lasts: an open file, which stays what it is if its name goes to another, and
@@ -47,6 +47,11 @@ impl KeptData {
     /// If their file has changed.
     pub fn load(&self) -> Result<Problem, Error> {
         load_open(&self.file, &self.path)
+    }
+
+    /// What tells their content from that of others.
+    pub(super) fn check(&self) -> Option<String> {
+        content_check(&self.file)
     }
 
     /// Writes the data to a new file. It is a copy, since whoever writes to a file changes all its names.

@@ -76,6 +76,11 @@ pub(super) fn count_columns(line: &[u8]) -> usize {
 }
 
 impl Columns {
+    pub(super) fn bytes(&self) -> u64 {
+        let numbers = self.ids.iter().map(Vec::len).sum::<usize>() + self.values.len();
+        4 * numbers as u64
+    }
+
     /// Appends all lines of a text, in order, and returns how many line ends it has; of several bad lines the first is
     /// reported.
     pub(super) fn parse(&mut self, text: &[u8], layout: Layout) -> Result<u64, BadLine> {

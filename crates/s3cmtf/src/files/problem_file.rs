@@ -369,6 +369,17 @@ fn read_header(file: &File, length: u64) -> Result<(Header, BTreeMap<String, Inf
     Ok((header, arrays, start))
 }
 
+/// What tells the content of a file from that of others: the check of its header, which has those of all arrays.
+pub(super) fn content_check(file: &File) -> Option<String> {
+    let mut size = [0; 8];
+    pieces::read_at(file, &mut size, 0).ok()?;
+    let size = u64::from_le_bytes(size).min(file.metadata().ok()?.len()).min(LONGEST);
+    let mut bytes = vec![0; size as usize];
+    pieces::read_at(file, &mut bytes, 8).ok()?;
+    let all: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).ok()?;
+    all.get(METADATA)?.get(CHECK)?.as_str().map(str::to_owned)
+}
+
 /// Whether the arrays lie one behind the other, from the first byte of `room` to the last, each as long as its shape.
 fn check_places(arrays: &BTreeMap<String, Info>, room: u64) -> Result<(), String> {
     let mut places: Vec<(&String, &Info)> = arrays.iter().collect();

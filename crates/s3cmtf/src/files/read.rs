@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::binary::{self, Raw};
 use super::choose::choose;
-use super::delimited::{Opening, find_row, read};
+use super::delimited::{Opening, find_row, read, wrong_quotes};
 use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
@@ -137,7 +137,18 @@ fn open_text(
             path,
             format!("is {}, which cannot be read from standard input or a pipe", format.name()),
         )),
-        format => Ok(Opened::Binary(format)),
+        // Its reader unpacks it, as it is text.
+        Format::MatrixMarket => Ok(Opened::Binary(Format::MatrixMarket)),
+        format => match text.packed() {
+            Some(packed) => Err(Error::file(
+                path,
+                format!(
+                    "is {} packed with {packed}: only text is read packed, so unpack it first",
+                    format.name()
+                ),
+            )),
+            None => Ok(Opened::Binary(format)),
+        },
     }
 }
 
@@ -234,7 +245,10 @@ pub fn columns(source: &Source) -> Result<Vec<SampledColumn>, Error> {
     for path in &source.paths {
         match look(source, path)? {
             Opened::Text(_, None) => {}
-            Opened::Text(_, Some(opening)) => return Ok(sample(&opening)),
+            Opened::Text(_, Some(opening)) => {
+                let broken = opening.broken.map(|line| wrong_quotes(path, line));
+                return broken.map_or_else(|| Ok(sample(&opening)), Err);
+            }
             Opened::Binary(format) => return sample_binary(path, format),
         }
     }

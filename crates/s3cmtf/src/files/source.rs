@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::limits::LONGEST_LINE;
 use crate::Error;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -39,6 +40,8 @@ pub(super) struct Text {
     spare: Vec<u8>,
     /// What went wrong ahead, to be said when it is reached.
     failed: Option<Error>,
+    /// The line ends of what has been given out and not kept.
+    lines: u64,
 }
 
 /// What can be read only once, standard input or a pipe, and has been looked at.
@@ -151,6 +154,7 @@ impl Text {
             ahead: None,
             spare: Vec::new(),
             failed: None,
+            lines: 0,
         };
         text.read_more(BYTE_ORDER_MARK.len())?;
         if text.bytes.starts_with(BYTE_ORDER_MARK) {
@@ -184,6 +188,7 @@ impl Text {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
+        self.lines += memchr::memchr_iter(b'\n', &self.bytes[..self.used]).count() as u64;
         match self.ahead.take() {
             Some(mut ahead) => {
                 ahead.splice(..0, self.bytes[self.used..self.used + self.kept].iter().copied());
@@ -200,6 +205,9 @@ impl Text {
             self.used = match memchr::memrchr(b'\n', &self.bytes[searched..]) {
                 _ if self.ended => self.bytes.len(),
                 Some(end) => searched + end + 1,
+                None if self.bytes.len() - self.line_start(searched) > LONGEST_LINE => {
+                    return Err(self.too_long(searched));
+                }
                 // A line longer than a block.
                 None => {
                     searched = self.bytes.len();
@@ -208,6 +216,27 @@ impl Text {
             };
             return Ok((self.used > 0).then(|| &self.bytes[..self.used]));
         }
+    }
+
+    /// Where the line starts that a place lies in.
+    fn line_start(&self, place: usize) -> usize {
+        memchr::memrchr(b'\n', &self.bytes[..place]).map_or(0, |end| end + 1)
+    }
+
+    fn too_long(&self, place: usize) -> Error {
+        let before = memchr::memchr_iter(b'\n', &self.bytes[..place]).count() as u64;
+        Error::Line {
+            path: self.path.clone(),
+            line: self.lines + before + 1,
+            what: format!(
+                "the line is longer than {LONGEST_LINE} bytes, the most that is read: is this a table?"
+            ),
+        }
+    }
+
+    /// What it is packed with, if it is.
+    pub(super) fn packed(&self) -> Option<&'static str> {
+        self.packed
     }
 
     /// Gives the next whole lines to `work`, and reads what comes behind them at the same time; nothing at the end of

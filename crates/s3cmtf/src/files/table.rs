@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
+use super::limits::{Held, MOST_MODES};
 use super::lines::{BadLine, Columns, Layout, count_columns, data_lines, wrong_count};
 use super::source::Text;
 use crate::{Entries, Error};
+
+/// What to do about pairs without a value, as errors say it; whoever shows them may put its own words there.
+pub const COUNT_PAIRS: &str = "format csv and modes 1,2 count such pairs";
 
 /// Reads the entries of a tensor or a matrix: on each line the indices, counted from 1, and a value.
 ///
@@ -22,7 +26,14 @@ pub fn read_entries(path: &Path, order: Option<usize>) -> Result<Entries, Error>
                 let expected = format!("{} columns ({order} indices and a value)", order.saturating_add(1));
                 Err(wrong_count(&expected, first))
             }
+            None if found == 2 => {
+                let what = wrong_count("at least 3 columns (2 indices and a value)", first);
+                Err(format!("{what} ({COUNT_PAIRS})"))
+            }
             None if found < 3 => Err(wrong_count("at least 3 columns (2 indices and a value)", first)),
+            _ if found - 1 > MOST_MODES => {
+                Err(format!("{} indices, but a tensor has at most {MOST_MODES} modes", found - 1))
+            }
             _ => Ok(Layout { indices: found - 1, columns: found, value: true }),
         }
     })
@@ -50,7 +61,7 @@ pub fn read_coordinates(path: &Path, order: usize) -> Result<Entries, Error> {
 fn read(path: &Path, decide: impl Fn(&[u8]) -> Result<Layout, String>) -> Result<Entries, Error> {
     let bad = |line, what| Error::Line { path: path.to_path_buf(), line, what };
     let (mut text, mut lines, mut columns) = (Text::open(path)?, 0, Columns::default());
-    let mut layout = None;
+    let (mut layout, held) = (None, Held::new(path));
     while let Some(block) = text.next_block()? {
         if layout.is_none() {
             // Before anything is parsed, which reserves an array per index.
@@ -64,6 +75,7 @@ fn read(path: &Path, decide: impl Fn(&[u8]) -> Result<Layout, String>) -> Result
             }
             None => block.iter().filter(|&&byte| byte == b'\n').count() as u64,
         };
+        held.check(columns.bytes())?;
     }
     let Some(layout) = layout else {
         return Err(Error::file(path, "has no entries: nothing but blank lines and comments"));

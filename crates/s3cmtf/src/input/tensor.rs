@@ -9,7 +9,7 @@ use crate::files;
 use crate::model::Model;
 use crate::prepare::{ModeSpec, Recipe, Tensor};
 use crate::problem::{Duplicates, Entries, Naming};
-use crate::table::Selector;
+use crate::table::{Selector, shortened};
 use crate::{Error, Problem};
 
 /// The columns that a message shows at most. Whoever turned a matrix into a table has one for each item.
@@ -173,8 +173,11 @@ impl Input {
         let kinds: Vec<_> = columns.iter().map(|column| (column.name.clone(), column.guess)).collect();
         let Some(mut recipe) = Recipe::guess(&kinds) else {
             let shown = columns.iter().take(SHOWN).map(|column| match &column.values[..] {
-                [] => column.name.clone(),
-                values => format!("{} ({})", column.name, values.join(", ")),
+                [] => shortened(&column.name),
+                values => {
+                    let values: Vec<String> = values.iter().map(|value| shortened(value)).collect();
+                    format!("{} ({})", shortened(&column.name), values.join(", "))
+                }
             });
             let mut shown = shown.collect::<Vec<String>>().join("; ");
             if columns.len() > SHOWN {

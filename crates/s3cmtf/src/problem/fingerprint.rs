@@ -14,18 +14,19 @@ impl Problem {
     pub fn fingerprint(&self) -> String {
         let lists: Vec<&[u32]> = (0..self.order()).map(|mode| self.entries.indices(mode)).collect();
         let modes: Vec<&Mode> = self.modes.iter().collect();
-        self.fingerprint_of(self.entries.len(), sum(&modes, &lists, self.entries.values()))
+        self.fingerprint_of(self.entries.len(), sums(&modes, &lists, self.entries.values(), 0).plain)
     }
 
-    /// That of the problem with other entries.
-    pub(crate) fn fingerprint_with(&self, entries: &Observed) -> Result<String, Error> {
+    /// That of the problem with other entries, and 16 more digits that are the same only for the same order of the entries.
+    pub(crate) fn fingerprint_with(&self, entries: &Observed) -> Result<(String, String), Error> {
         let modes: Vec<&Mode> = self.modes.iter().collect();
-        let mut total = 0u64;
+        let (mut total, mut before) = (Sums::default(), 0);
         entries.each(&mut |lists, values| {
-            total = total.wrapping_add(sum(&modes, lists, values));
+            total = total.and(sums(&modes, lists, values, before));
+            before += values.len();
             Ok(())
         })?;
-        Ok(self.fingerprint_of(entries.len(), total))
+        Ok((self.fingerprint_of(entries.len(), total.plain), format!("{:016x}", total.ordered)))
     }
 
     /// That of the problem with so many entries, whose hashes have this sum.
@@ -48,7 +49,7 @@ impl Problem {
             let entries = matrix.entries();
             let lists = [entries.indices(0), entries.indices(1)];
             hash.update(&(entries.len() as u64).to_le_bytes());
-            hash.update(&sum(&[rows, columns], &lists, entries.values()).to_le_bytes());
+            hash.update(&sums(&[rows, columns], &lists, entries.values(), 0).plain.to_le_bytes());
         }
         format!("{:016x}", hash.digest())
     }
@@ -60,8 +61,26 @@ fn add_text(hash: &mut Xxh3, text: &str) {
     hash.update(text.as_bytes());
 }
 
-/// The sum of the entries' hashes, since a sum does not depend on the order.
-fn sum(modes: &[&Mode], lists: &[&[u32]], values: &[f32]) -> u64 {
+/// Sums of the hashes of entries, which threads can share.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    /// It does not depend on the order.
+    plain: u64,
+    /// Each hash times an odd number that its place has for itself, so that no two can change places.
+    ordered: u64,
+}
+
+impl Sums {
+    fn and(self, other: Sums) -> Sums {
+        Sums {
+            plain: self.plain.wrapping_add(other.plain),
+            ordered: self.ordered.wrapping_add(other.ordered),
+        }
+    }
+}
+
+/// The sums over entries that so many come before.
+fn sums(modes: &[&Mode], lists: &[&[u32]], values: &[f32], before: usize) -> Sums {
     let width = lists.len() + 1;
     let own = |words: &mut Vec<u32>, first: usize| {
         let places = first..(first + TOGETHER).min(values.len());
@@ -74,10 +93,12 @@ fn sum(modes: &[&Mode], lists: &[&[u32]], values: &[f32]) -> u64 {
         let words_of_values = words[width - 1..].iter_mut().step_by(width);
         words_of_values.zip(&values[places]).for_each(|(word, value)| *word = value.to_bits().to_le());
         let hashes = words.chunks_exact(width).map(|words| xxh3_64(bytemuck::cast_slice(words)));
-        hashes.fold(0, u64::wrapping_add)
+        hashes.zip(before + first..).fold(Sums::default(), |sums, (hash, place)| {
+            sums.and(Sums { plain: hash, ordered: hash.wrapping_mul(2 * place as u64 + 1) })
+        })
     };
     let firsts = (0..values.len()).into_par_iter().step_by(TOGETHER);
-    firsts.map_init(Vec::new, own).reduce(|| 0, u64::wrapping_add)
+    firsts.map_init(Vec::new, own).reduce(Sums::default, Sums::and)
 }
 
 #[cfg(test)]
@@ -106,5 +127,28 @@ mod tests {
         assert_ne!(one, of(&[(6, 3, 4.0), (0, 1, 2.0)], &[(0, 1, 1.0)], 1.0));
         assert_ne!(one, of(&[(5, 3, 4.0), (0, 1, 2.0)], &[(0, 2, 1.0)], 1.0));
         assert_ne!(one, of(&[(5, 3, 4.0), (0, 1, 2.0)], &[(0, 1, 1.0)], 2.0));
+    }
+
+    #[test]
+    fn the_order_has_digits_of_its_own_however_entries_come() {
+        let cells: Vec<(u32, u32, f32)> = (0..9000).map(|n| (n % 9, n / 9, 1.0)).collect();
+        let problem = Problem::builder(entries(&cells)).build().unwrap();
+        let of =
+            |cells: &[(u32, u32, f32)]| problem.fingerprint_with(&Observed::Here(entries(cells))).unwrap();
+        let (data, order) = of(&cells);
+        assert_eq!(data, problem.fingerprint());
+        let mut swapped = cells.clone();
+        swapped.swap(3, 8000);
+        let (same, other) = of(&swapped);
+        assert_eq!(same, data);
+        assert_ne!(other, order);
+        // In blocks, as from a disk.
+        let modes: Vec<&Mode> = problem.modes.iter().collect();
+        let part = |from: usize, to: usize| {
+            let part = entries(&cells[from..to]);
+            sums(&modes, &[part.indices(0), part.indices(1)], part.values(), from)
+        };
+        let total = part(0, 5).and(part(5, 7001)).and(part(7001, 9000));
+        assert_eq!(format!("{:016x}", total.ordered), order);
     }
 }

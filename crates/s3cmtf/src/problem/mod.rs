@@ -14,6 +14,7 @@ mod packing;
 mod restore;
 mod rows;
 mod scan;
+mod shared;
 mod split;
 mod stored;
 

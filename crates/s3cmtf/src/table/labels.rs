@@ -28,6 +28,11 @@ impl Labels {
         self.ends.len()
     }
 
+    /// The bytes that they take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + 16 * self.ends.len()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -7,6 +7,7 @@ mod bins;
 mod empty;
 mod labels;
 mod nearest;
+mod shortened;
 pub mod time;
 
 pub use bins::{Binning, Bins};
@@ -14,6 +15,7 @@ pub use empty::SKIP_EMPTY;
 pub(crate) use empty::{is_empty_id, is_empty_value};
 pub use labels::Labels;
 pub use nearest::{did_you_mean, did_you_mean_any, nearest};
+pub use shortened::shortened;
 
 /// Columns of equal length.
 #[derive(Clone, Debug, PartialEq)]

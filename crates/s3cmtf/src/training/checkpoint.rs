@@ -33,6 +33,8 @@ pub struct About {
     pub holdout: Option<HoldOut>,
     /// That of the whole problem.
     pub fingerprint: String,
+    /// That of the order of its entries: which of them are held out depends on it, and the sums of all algorithms.
+    pub order: String,
     /// The epochs so far.
     pub history: Vec<Epoch>,
     /// Seconds of training so far.
@@ -69,9 +71,9 @@ impl About {
         command: Option<String>,
         params: Params,
         holdout: Option<HoldOut>,
-        fingerprint: String,
+        (fingerprint, order): (String, String),
     ) -> Self {
-        About { command, params, holdout, fingerprint, history: Vec::new(), seconds: 0.0, first: None }
+        About { command, params, holdout, fingerprint, order, history: Vec::new(), seconds: 0.0, first: None }
     }
 }
 
@@ -141,6 +143,10 @@ impl Checkpoint {
         }
         if self.about.fingerprint != about.fingerprint {
             return Err(Error::Problem("the run to resume had other data".into()));
+        }
+        if self.about.order != about.order {
+            let what = "the run to resume had its entries in another order, and would end with another model: give them as they were";
+            return Err(Error::Problem(what.into()));
         }
         // No such run is kept, but what is in a file may be anything.
         let (epochs, done) = (self.about.params.epochs, self.about.history.len());

@@ -117,7 +117,7 @@ impl Fits<'_, '_> {
         let Some(whole) = whole else {
             data.entries = rest.len();
             data.mean = rest.mean()?;
-            data.fingerprint = problem.fingerprint_with(&rest)?;
+            data.fingerprint = problem.fingerprint_with(&rest)?.0;
             data.holdout = sets.watched.is_none().then_some(how);
             return self.one(Task { problem, entries: rest, params, sets });
         };

@@ -229,12 +229,12 @@ impl<'a> Training<'a> {
         }
         let resumed = resume.as_ref().and_then(|begun| begun.about.holdout);
         let holdout = holdout.or(resumed).or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
-        let fingerprint = problem.fingerprint_with(&entries)?;
+        let (fingerprint, order) = problem.fingerprint_with(&entries)?;
         // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
         let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
         let tries =
             exact_first && room.is_none() && resume.is_none() && holdout.is_none() && warm_start.is_none();
-        let about = About::new(command.clone(), params.clone(), holdout, fingerprint.clone());
+        let about = About::new(command.clone(), params.clone(), holdout, (fingerprint.clone(), order));
         let untouched = Keeper::new(None, None, about.clone())?;
         let keeper = Keeper::new(checkpoints, resume, about)?;
         let mut data = DataRecord {
@@ -244,6 +244,7 @@ impl<'a> Training<'a> {
             fingerprint,
             holdout: None,
             later_entries: 0,
+            kept: None,
         };
         let warm = warm_start.as_ref();
         let test = test.map(Observed::Here);

@@ -102,6 +102,10 @@ pub struct DataRecord {
     /// Entries that were taken in after training, by fold-in or update.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub later_entries: usize,
+    /// What tells the data that were saved with the model from others, see [`files::is_own_data`](crate::files::is_own_data);
+    /// none where no data were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 fn is_zero(number: &usize) -> bool {

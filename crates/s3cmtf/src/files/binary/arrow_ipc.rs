@@ -18,6 +18,7 @@ use super::guard::guarded;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
+use crate::files::limits::Held;
 use crate::table::{Empty, Table, Want};
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -89,6 +90,7 @@ fn read_bytes(
     let names: Vec<String> = messages.schema.fields().iter().map(|field| field.name().clone()).collect();
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
+    Held::new(path).check(messages.rows().saturating_mul(8 * distinct.len() as u64))?;
     let decode = |found: &Found| decode(found, &messages.schema, &distinct);
     let batches: Vec<Result<RecordBatch, String>> = messages.batches.par_iter().map(decode).collect();
     let batches = batches.into_iter().collect::<Result<Vec<RecordBatch>, String>>().map_err(broken)?;
@@ -115,6 +117,15 @@ fn decode(found: &Found, schema: &Arc<Schema>, places: &[usize]) -> Result<Recor
 }
 
 impl Messages {
+    /// The rows that the batches say they have.
+    fn rows(&self) -> u64 {
+        let rows = |found: &Found| {
+            let batch = root_as_message(&found.header).ok()?.header_as_record_batch()?;
+            u64::try_from(batch.length()).ok()
+        };
+        self.batches.iter().filter_map(rows).fold(0, u64::saturating_add)
+    }
+
     fn find(bytes: &Buffer) -> Result<Messages, String> {
         let mut rest = if bytes.starts_with(MAGIC) {
             stream_of_file(bytes).ok_or("its end is not that of an Arrow file")?

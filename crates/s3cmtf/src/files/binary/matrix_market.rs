@@ -8,6 +8,7 @@ use super::Head;
 use super::column::{self, Raw};
 use crate::Error;
 use crate::files::choose::choose;
+use crate::files::limits::Held;
 use crate::files::source::Text;
 use crate::table::{Empty, Table, Want};
 
@@ -59,7 +60,7 @@ pub(in crate::files) fn read(
 ) -> Result<(Table, Vec<usize>), Error> {
     let bad = |line, what| Error::Line { path: path.to_path_buf(), line, what };
     let mut text = Text::open(path)?;
-    let mut entries = Entries::default();
+    let (mut entries, held) = (Entries::default(), Held::new(path));
     let (mut heading, mut sizes, mut line) = (None, None, 0);
     while let Some(mut block) = text.next_block()? {
         while sizes.is_none() && !block.is_empty() {
@@ -80,6 +81,7 @@ pub(in crate::files) fn read(
                     Ok((part, lines)) => {
                         line += lines;
                         entries.append(part);
+                        held.check(24 * entries.rows.len() as u64)?;
                     }
                     Err((at, what)) => return Err(bad(line + at, what)),
                 }

@@ -13,8 +13,12 @@ use super::npy::{Field, Header};
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
+use crate::files::limits::Held;
+use crate::files::lines::show;
 use crate::table::{Empty, Table, Want};
 
+/// The best that packing can do in an archive of NumPy.
+const BEST_PACKING: u64 = 1032;
 /// The most columns of a file that has fewer bytes than these.
 const MOST_COLUMNS: usize = 1 << 16;
 
@@ -31,9 +35,10 @@ pub(in crate::files) fn read(
 pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
     let fail = |what| Error::file(path, what);
     if !is_archive(path)? {
-        return Array::read(&mut open(path)?, HEAD).and_then(|array| array.head()).map_err(fail);
+        let array = Array::read(&mut open(path)?, (HEAD, u64::MAX), &Held::new(path))?;
+        return array.and_then(|array| array.head()).map_err(fail);
     }
-    let names = array_names(path)?;
+    let (names, held) = (array_names(path)?, Held::new(path));
     if let Some(values) = coordinate_values(&names) {
         let (coords, numbers) = coordinates(path, values)?;
         let (names, _) = coords.columns().map_err(fail)?;
@@ -44,12 +49,12 @@ pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
         return Ok(head);
     }
     if let [only] = &names[..] {
-        let array = read_entry(path, only, HEAD)?;
+        let array = read_entry(path, only, HEAD, &held)?;
         if array.is_table() {
             return array.head().map_err(fail);
         }
     }
-    Ok(names.into_iter().map(|name| (name.clone(), read_column(path, &name, HEAD).ok())).collect())
+    Ok(names.into_iter().map(|name| (name.clone(), read_column(path, &name, HEAD, &held).ok())).collect())
 }
 
 /// Which of the two a file is, its first bytes say.
@@ -69,7 +74,9 @@ fn open(path: &Path) -> Result<BufReader<File>, Error> {
 }
 
 fn read_array(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec<usize>), Error> {
-    let array = Array::read(&mut open(path)?, usize::MAX).map_err(|what| Error::file(path, what))?;
+    let length = std::fs::metadata(path).map_or(u64::MAX, |found| found.len());
+    let array = Array::read(&mut open(path)?, (usize::MAX, length), &Held::new(path))?;
+    let array = array.map_err(|what| Error::file(path, what))?;
     array.table(path, wants, empty)
 }
 
@@ -88,13 +95,33 @@ struct Slice<'a> {
 }
 
 impl Array {
-    /// Reads an array, or about `most` rows of it.
-    fn read(reader: &mut dyn Read, most: usize) -> Result<Array, String> {
-        let mut header = Header::read(reader)?;
-        if let Some(rows) = header.shape.first_mut().filter(|_| !header.fortran) {
-            *rows = most.min(*rows);
+    /// Reads an array, or about `most` rows of it. It is refused if it does not fit into memory, unless there are only
+    /// `there` bytes of it, and what is wrong with it otherwise is said in words.
+    fn read(
+        reader: &mut dyn Read,
+        (most, there): (usize, u64),
+        held: &Held,
+    ) -> Result<Result<Array, String>, Error> {
+        let header = Header::read(reader).and_then(|mut header| {
+            if let Some(rows) = header.shape.first_mut().filter(|_| !header.fortran) {
+                *rows = most.min(*rows);
+            }
+            match header.size() {
+                Some(size) => Ok((header, size)),
+                None => Err(format!("has the impossible shape {:?}", header.shape)),
+            }
+        });
+        match header {
+            Err(what) => Ok(Err(what)),
+            Ok((header, size)) => {
+                held.add(there.min(size as u64))?;
+                Ok(Array::behind(header, size, reader))
+            }
         }
-        let size = header.size().ok_or_else(|| format!("has the impossible shape {:?}", header.shape))?;
+    }
+
+    /// Reads the bytes behind a header.
+    fn behind(header: Header, size: usize, reader: &mut dyn Read) -> Result<Array, String> {
         // Memory follows what is there, never what is declared.
         let mut bytes = Vec::new();
         let limit = size as u64;
@@ -181,14 +208,15 @@ fn read_archive(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
         return read_coordinates(path, values, wants, empty);
     }
     if let [only] = &names[..] {
-        let array = read_entry(path, only, usize::MAX)?;
+        let array = read_entry(path, only, usize::MAX, &Held::new(path))?;
         if array.is_table() {
             return array.table(path, wants, empty);
         }
     }
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
-    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place], usize::MAX));
+    let held = Held::new(path);
+    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place], usize::MAX, &held));
     let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
     column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
@@ -200,8 +228,8 @@ fn coordinate_values(names: &[String]) -> Option<&'static str> {
 }
 
 /// One array per column.
-fn read_column(path: &Path, name: &str, most: usize) -> Result<Raw, Error> {
-    let array = read_entry(path, name, most)?;
+fn read_column(path: &Path, name: &str, most: usize, held: &Held) -> Result<Raw, Error> {
+    let array = read_entry(path, name, most, held)?;
     let (_, slices) = array.columns().map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
     match &slices[..] {
         [slice] => array.values(slice).map_err(|fault| column::at(path, name, fault)),
@@ -214,8 +242,11 @@ fn read_column(path: &Path, name: &str, most: usize) -> Result<Raw, Error> {
 
 /// An array `coords` with all ids, a row per value, and another with the values.
 fn coordinates(path: &Path, values: &str) -> Result<(Array, Raw), Error> {
-    let (coords, numbers) =
-        rayon::join(|| read_entry(path, "coords", usize::MAX), || read_column(path, values, usize::MAX));
+    let held = Held::new(path);
+    let (coords, numbers) = rayon::join(
+        || read_entry(path, "coords", usize::MAX, &held),
+        || read_column(path, values, usize::MAX, &held),
+    );
     let (coords, numbers) = (coords?, numbers?);
     // Where both fit, rows come first, as in a table.
     let coords = match coords.header.shape[..] {
@@ -259,16 +290,26 @@ fn broken(path: &Path, error: ZipError) -> Error {
 /// The arrays of an archive, by the names that NumPy gives them.
 fn array_names(path: &Path) -> Result<Vec<String>, Error> {
     let archive = ZipArchive::new(open(path)?).map_err(|error| broken(path, error))?;
-    let mut names = Vec::new();
+    let (mut names, mut arrays) = (Vec::new(), 0);
     for name in archive.file_names() {
         let name = name.map_err(|error| broken(path, error))?;
+        arrays += usize::from(name.ends_with(".npy"));
         names.push(name.strip_suffix(".npy").unwrap_or(&name).to_owned());
     }
-    Ok(names)
+    match names.first() {
+        Some(first) if arrays == 0 => Err(Error::file(
+            path,
+            format!(
+                "is a .zip file without an array of NumPy: unpack it first, it holds {}",
+                show(first.as_bytes())
+            ),
+        )),
+        _ => Ok(names),
+    }
 }
 
 /// An array of an archive, or about `most` rows of it. Each call opens the file anew, so that several threads can read from it.
-fn read_entry(path: &Path, name: &str, most: usize) -> Result<Array, Error> {
+fn read_entry(path: &Path, name: &str, most: usize, held: &Held) -> Result<Array, Error> {
     let mut archive = ZipArchive::new(open(path)?).map_err(|error| broken(path, error))?;
     let with_ending = format!("{name}.npy");
     let entry = match archive.index_for_name(&with_ending) {
@@ -276,8 +317,9 @@ fn read_entry(path: &Path, name: &str, most: usize) -> Result<Array, Error> {
         None => archive.by_name(name),
     };
     let mut entry = entry.map_err(|error| broken(path, error))?;
-    let array =
-        Array::read(&mut entry, most).map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
+    let there = entry.compressed_size().saturating_mul(BEST_PACKING);
+    let array = Array::read(&mut entry, (most, there), held)?;
+    let array = array.map_err(|what| Error::file(path, format!("array {name:?} {what}")))?;
     if most < usize::MAX {
         return Ok(array);
     }

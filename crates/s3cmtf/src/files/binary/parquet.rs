@@ -19,6 +19,7 @@ use super::pages;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
+use crate::files::limits::Held;
 use crate::table::{Empty, Table, Want};
 
 /// Rows that are decoded at a time: their values fit into a cache.
@@ -74,6 +75,10 @@ fn read_columns(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
     let names: Vec<String> = metadata.schema().fields().iter().map(|field| field.name().clone()).collect();
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
+    let rows = metadata.metadata().row_groups().iter().map(|group| group.num_rows().max(0).cast_unsigned());
+    let rows = rows.fold(0, u64::saturating_add);
+    // A page may say of one value that it comes a billion times.
+    Held::new(path).check(rows.saturating_mul(8 * distinct.len() as u64))?;
     let metadata = with_dictionaries(metadata, &distinct);
 
     let groups = metadata.metadata().num_row_groups();

@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -271,4 +272,19 @@ proptest! {
         std::fs::write(&path, text).unwrap();
         read_all(&path, Format::MatrixMarket);
     }
+}
+
+#[test]
+fn an_archive_without_arrays_says_what_it_holds() {
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.start_file("r.csv", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(b"user,item\n1,2\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.csv.zip");
+    std::fs::write(&path, archive.finish().unwrap().into_inner()).unwrap();
+    let error = head(&path, Format::Numpy).unwrap_err().to_string();
+    assert!(
+        error.ends_with("is a .zip file without an array of NumPy: unpack it first, it holds \"r.csv\""),
+        "{error}"
+    );
 }

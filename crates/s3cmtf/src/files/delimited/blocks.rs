@@ -9,15 +9,13 @@ use super::cursor::{Cursor, Next, Stop};
 use super::opening::Opening;
 use super::piece::{Piece, Plan, parse, unclosed};
 use crate::Error;
+use crate::files::limits::{self, Held, LONGEST_LINE};
 use crate::files::lines::BadLine;
 use crate::files::source::Text;
 use crate::table::{Data, Empty, Kind};
 
 /// Small enough to keep all threads busy to the end of a block, and to stay in their caches.
 const PIECE: usize = 1 << 20;
-
-/// A record that is longer is taken for one whose quotes are not closed: all of it is kept in memory.
-const LONGEST_RECORD: usize = 1 << 28;
 
 /// How many rows were read, and which records were left out, counted from 0.
 pub(in crate::files) struct Read {
@@ -47,8 +45,10 @@ fn read_pieces(
     let plan = Plan::new(opening, takes, empty);
     let read = Read { rows: 0, skipped: Vec::new() };
     let mut reader = Reader { path, plan, size, read, lines: 0, kept: 0, header: opening.has_header };
+    let held = Held::new(path);
     while let Some(result) = text.work_on_block(|block| reader.block(block, columns))? {
         result?;
+        held.check(limits::bytes(columns))?;
         text.keep(reader.kept);
     }
     Ok(reader.read)
@@ -71,7 +71,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn block(&mut self, block: &[u8], columns: &mut [Data]) -> Result<(), Error> {
-        if self.kept > 0 && (block.len() == self.kept || self.kept > LONGEST_RECORD) {
+        if self.kept > 0 && (block.len() == self.kept || self.kept > LONGEST_LINE) {
             return Err(self.bad(BadLine { line: 1, what: unclosed(block, &self.plan) }));
         }
         let mut start = 0;

@@ -10,6 +10,6 @@ mod separator;
 
 pub(super) use blocks::{find_row, read};
 pub(super) use encoding::decode;
-pub(super) use opening::Opening;
+pub(super) use opening::{Opening, wrong_quotes};
 pub(super) use records::each_record;
 pub(super) use separator::Separator;

@@ -1,11 +1,13 @@
 //! What is found out from the first lines of a file: the separator, and whether they are headings.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::Separator;
 use super::cursor::{Cursor, Next, Stop};
 use super::encoding::decode;
 use crate::Error;
+use crate::files::limits::MOST_COLUMNS;
 use crate::files::source::Text;
 use crate::table::{Selector, Want};
 
@@ -45,7 +47,12 @@ pub(super) fn sample(text: &[u8], whole: bool, separator: Separator) -> Sample {
 fn record(cursor: &mut Cursor) -> Result<Vec<String>, Stop> {
     let mut row = Vec::new();
     loop {
-        row.push(decode(cursor.field()?).into_owned());
+        // One more than are read says that there are too many.
+        if row.len() <= MOST_COLUMNS {
+            row.push(decode(cursor.field()?).into_owned());
+        } else {
+            cursor.skip()?;
+        }
         if cursor.pass() == Next::Record {
             return Ok(row);
         }
@@ -54,12 +61,39 @@ fn record(cursor: &mut Cursor) -> Result<Vec<String>, Stop> {
 
 /// Whether fields differ from each other and from all below them, as names do and data seldom.
 fn look_like_headings(first: &[String], rows: &[Vec<String>]) -> bool {
+    let distinct: HashSet<&String> = first.iter().collect();
     let apart = |(place, field): (usize, &String)| {
-        !field.is_empty()
-            && !first[..place].contains(field)
-            && !rows.iter().any(|row| row.get(place) == Some(field))
+        !field.is_empty() && !rows.iter().any(|row| row.get(place) == Some(field))
     };
-    !rows.is_empty() && first.iter().enumerate().all(apart)
+    !rows.is_empty() && distinct.len() == first.len() && first.iter().enumerate().all(apart)
+}
+
+/// The line on which a text has its first record, counted from 1.
+fn first_line(head: &[u8]) -> u64 {
+    let blank = |line: &&[u8]| line.iter().all(u8::is_ascii_whitespace);
+    head.split(|&byte| byte == b'\n').take_while(blank).count() as u64 + 1
+}
+
+/// Says that a record with wrong quotes starts on a line.
+pub(in crate::files) fn wrong_quotes(path: &Path, line: u64) -> Error {
+    let what = "the quotes of this record are wrong: one that opens a field must be closed, and a separator must \
+                follow; a quote within quotes is written twice";
+    Error::Line { path: path.to_path_buf(), line, what: what.to_owned() }
+}
+
+/// What no table of text starts with, and what to do about it.
+fn no_text(head: &[u8]) -> Option<&'static str> {
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Some("is text in UTF-16, but UTF-8 is needed");
+    }
+    if matches!(head, [0x80, 2..=5, ..]) {
+        return Some(
+            "is a pickle of Python, which is not read: it may run anything; save it there as .csv, .parquet or .npz",
+        );
+    }
+    memchr::memchr(0, head).map(
+        |_| "is no text: it has bytes of value 0, and is no file of Parquet, Arrow, NumPy or s3cmtf either",
+    )
 }
 
 /// How a file starts.
@@ -73,6 +107,8 @@ pub(in crate::files) struct Opening {
     pub(in crate::files) rows: Vec<Vec<String>>,
     /// The mean length of a record.
     pub(super) record_bytes: usize,
+    /// The line of the second record, if its quotes are wrong: then nothing is known of the columns.
+    pub(in crate::files) broken: Option<u64>,
 }
 
 impl Opening {
@@ -97,8 +133,8 @@ impl Opening {
         let mut size = HEAD;
         let (separator, mut sample) = loop {
             let (head, whole) = text.peek(size)?;
-            if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-                return Err(Error::file(path, "is text in UTF-16, but UTF-8 is needed"));
+            if let Some(what) = no_text(head) {
+                return Err(Error::file(path, what));
             }
             let separator = if blanks { Separator::Blanks } else { Separator::detect(head, whole, path) };
             let sample = sample(head, whole, separator);
@@ -108,14 +144,22 @@ impl Opening {
             size *= 4;
         };
         let Some(first) = sample.rows.first() else {
-            let (head, _) = text.peek(size)?;
-            let blank = |line: &&[u8]| line.iter().all(u8::is_ascii_whitespace);
-            let line = head.split(|&byte| byte == b'\n').take_while(blank).count() as u64 + 1;
-            let what = "the quotes of the first record are wrong: one that opens a field must be closed, and a \
-                        separator must follow; a quote within quotes is written twice";
-            let bad = Error::Line { path: path.to_path_buf(), line, what: what.to_owned() };
+            let bad = wrong_quotes(path, first_line(text.peek(size)?.0));
             return if sample.broken || size >= LONGEST_HEAD { Err(bad) } else { Ok(None) };
         };
+        let broken = if sample.broken && sample.rows.len() == 1 {
+            let (head, _) = text.peek(size)?;
+            Some(memchr::memchr_iter(b'\n', &head[..sample.bytes]).count() as u64 + 1)
+        } else {
+            None
+        };
+        if first.len() > MOST_COLUMNS {
+            let what = format!(
+                "more than {MOST_COLUMNS} fields separated by {}: a table has at most so many columns",
+                separator.name()
+            );
+            return Err(Error::Line { path: path.to_path_buf(), line: first_line(text.peek(size)?.0), what });
+        }
         let record_bytes = (sample.bytes / sample.rows.len()).max(1);
         let is_number = |field: &String| separator.number(field.as_bytes()).is_some();
         let is_wanted =
@@ -138,6 +182,6 @@ impl Opening {
                 None => (0..first.len()).map(number).collect(),
             }
         };
-        Ok(Some(Opening { separator, has_header, headings, rows: sample.rows, record_bytes }))
+        Ok(Some(Opening { separator, has_header, headings, rows: sample.rows, record_bytes, broken }))
     }
 }

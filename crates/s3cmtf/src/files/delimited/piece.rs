@@ -7,7 +7,7 @@ use super::encoding::decode;
 use super::{Opening, Separator};
 use crate::files::lines::{BadLine, show};
 use crate::files::number::{leading_decimal, leading_integer, parse_integer};
-use crate::table::{Data, Empty, Kind, SKIP_EMPTY, is_empty_id, is_empty_value, time};
+use crate::table::{Data, Empty, Kind, SKIP_EMPTY, is_empty_id, is_empty_value, shortened, time};
 
 /// What is taken from each record.
 pub(super) struct Plan<'a> {
@@ -218,8 +218,9 @@ fn take(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data) -> Re
 #[inline(never)]
 fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data) -> Result<(), Fault> {
     let field = cursor.field().map_err(|stop| Fault::Stop(stop, place))?;
-    let heading = &plan.opening.headings[place];
-    let bad = |what: &str| Err(Fault::Value(format!("{} in column \"{heading}\" is {what}", show(field))));
+    let heading = || shortened(&plan.opening.headings[place]);
+    let bad =
+        |what: &str| Err(Fault::Value(format!("{} in column \"{}\" is {what}", show(field), heading())));
     let needed = match column {
         Data::Integers(_) | Data::Texts { .. } => "an id",
         Data::Numbers(_) => "a number",
@@ -235,7 +236,8 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
         let what =
             if field.is_empty() { "empty".into() } else { format!("{}, which is no value", show(field)) };
         return Err(Fault::Value(format!(
-            "column \"{heading}\" is {what}, but {needed} is needed ({SKIP_EMPTY})"
+            "column \"{}\" is {what}, but {needed} is needed ({SKIP_EMPTY})",
+            heading()
         )));
     }
     let field = if is_empty && kind == Kind::Id { &[][..] } else { field };
@@ -280,11 +282,11 @@ fn explain(fault: Fault, text: &[u8], opening: &Opening) -> String {
     match fault {
         Fault::Value(what) => what,
         Fault::Stop(Stop::Open, place) => {
-            format!("the quote that opens column \"{}\" is not closed", opening.headings[place])
+            format!("the quote that opens column \"{}\" is not closed", shortened(&opening.headings[place]))
         }
         Fault::Stop(Stop::Behind, place) => format!(
             "column \"{}\" goes on behind its closing quote (a quote within quotes is written twice)",
-            opening.headings[place]
+            shortened(&opening.headings[place])
         ),
         Fault::Count => {
             let mut cursor = Cursor::new(text, opening.separator);

@@ -32,6 +32,7 @@ fn record() -> Record {
             fingerprint: "00ff".into(),
             holdout: None,
             later_entries: 0,
+            kept: None,
         },
         instructions: "avx2".into(),
         threads: 2,
@@ -402,6 +403,31 @@ fn an_interrupted_run_keeps_its_checkpoint_and_a_model_is_saved_without_its_data
     let failed = save_with(&run, Some(&data), &path).unwrap();
     assert!(failed.is_some() && !path.join(DATA).exists());
     assert_eq!(load(&path).unwrap().0, run.model);
+}
+
+#[test]
+fn a_checkpoint_that_a_killed_run_had_begun_goes_with_the_next_model() {
+    let (_folder, path) = saved(full());
+    let left = path.join(format!(".{CHECKPOINT}.tmp-77"));
+    fs::write(&left, "half").unwrap();
+    let run = Run { model: full(), record: record() };
+    save(&run, &path).unwrap();
+    assert!(left.exists(), "somebody may still be at it");
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(120);
+    fs::File::open(&left).unwrap().set_modified(past).unwrap();
+    save(&run, &path).unwrap();
+    assert!(!left.exists());
+    // In a folder that had just changed places with the model.
+    let swapped = path.with_file_name(".run.tmp-78");
+    fs::create_dir(&swapped).unwrap();
+    let inside = swapped.join(format!(".{CHECKPOINT}.tmp-79"));
+    fs::write(&inside, "half").unwrap();
+    for left in [&inside, &swapped] {
+        fs::File::open(left).unwrap().set_modified(past).unwrap();
+    }
+    save(&run, &path).unwrap();
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 2);
+    assert!(!swapped.exists());
 }
 
 proptest! {

@@ -12,6 +12,7 @@ use crate::Error;
 /// Folders in folders, and archives in archives: downloads have two of them.
 const DEPTH: usize = 4;
 const BUFFER: usize = 1 << 17;
+const NO_ARCHIVE: &str = "is neither a folder nor an archive (.zip, .tar, .tar.gz or .tgz)";
 
 /// What is done with each file that is wanted: it has a name in lower case, a path for errors, and its content.
 pub(super) type Visit<'a> = dyn FnMut(&str, &Path, &mut dyn BufRead) -> Result<(), Error> + 'a;
@@ -25,10 +26,14 @@ pub(super) fn visit(path: &Path, wanted: &dyn Fn(&str) -> bool, visit: &mut Visi
     if found.is_dir() {
         return visit_folder(path, wanted, visit, DEPTH);
     }
+    // A pipe would be waited for, and read when its kind is found out.
+    if !found.is_file() {
+        return Err(Error::file(path, NO_ARCHIVE));
+    }
     match kind(path)? {
         Some(Packed::Zip) => visit_zip(path, wanted, visit),
         Some(packed) => visit_tar(path, packed.open(Box::new(open(path)?)), wanted, visit, DEPTH),
-        None => Err(Error::file(path, "is neither a folder nor an archive (.zip, .tar, .tar.gz or .tgz)")),
+        None => Err(Error::file(path, NO_ARCHIVE)),
     }
 }
 
@@ -94,8 +99,11 @@ fn visit_folder(
     }
     paths.sort();
     for path in paths {
-        // A link that leads nowhere is no file that anyone needs.
+        // A link that leads nowhere is no file that anyone needs, and at a pipe nobody may ever write.
         let Ok(found) = fs::metadata(&path) else { continue };
+        if !found.is_file() && !found.is_dir() {
+            continue;
+        }
         let name = name_of(&path);
         if found.is_dir() {
             if depth > 1 && !path.is_symlink() {

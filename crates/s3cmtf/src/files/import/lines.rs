@@ -6,10 +6,13 @@ use std::path::Path;
 
 use crate::Error;
 use crate::files::delimited::decode;
+use crate::files::limits::{Held, LONGEST_LINE};
 use crate::table::time;
 
-/// No line of a download is nearly as long.
-const LONGEST: usize = 1 << 28;
+/// What is kept of a line at least: two ids, a value and a time.
+const KEPT: u64 = 24;
+/// Memory is looked at once in so many lines.
+const LOOK: u64 = 1 << 16;
 
 /// The lines of a file, without their ends and without a byte order mark; blank ones are left out.
 pub(super) struct Lines<'a> {
@@ -29,9 +32,10 @@ impl<'a> Lines<'a> {
         mut self,
         mut work: impl FnMut(u64, &[u8]) -> Result<(), String>,
     ) -> Result<(), Error> {
+        let held = Held::new(self.path);
         loop {
             self.line.clear();
-            let limited = &mut (&mut *self.reader).take(LONGEST as u64);
+            let limited = &mut (&mut *self.reader).take(LONGEST_LINE as u64);
             let read = limited.read_until(b'\n', &mut self.line);
             let read = read.map_err(|source| match source.raw_os_error() {
                 Some(_) => Error::io(self.path, source),
@@ -43,8 +47,11 @@ impl<'a> Lines<'a> {
             }
             self.number += 1;
             let bad = |what| Error::Line { path: self.path.to_path_buf(), line: self.number, what };
-            if read == LONGEST {
+            if read == LONGEST_LINE {
                 return Err(bad("is longer than any line of such a file".into()));
+            }
+            if self.number.is_multiple_of(LOOK) {
+                held.check(self.number * KEPT)?;
             }
             let line = match self.number {
                 1 => self.line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.line),

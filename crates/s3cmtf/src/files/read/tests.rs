@@ -188,7 +188,7 @@ fn messages_name_the_line_the_column_the_value_and_what_would_be_right() {
     let error = read_table(&folder.file("a.csv", b"\xff\xfea\0,\0"), &wants).unwrap_err();
     assert_eq!(folder.message(&error), "a.csv: is text in UTF-16, but UTF-8 is needed");
     let error = read_table(&folder.file("a.csv", "\n\"a\" b,c\n1,2\n"), &wants).unwrap_err();
-    assert!(folder.message(&error).starts_with("a.csv:2: the quotes of the first record are wrong"));
+    assert!(folder.message(&error).starts_with("a.csv:2: the quotes of this record are wrong"));
 }
 
 #[test]
