@@ -2,8 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use s3cmtf::discovery::{self, K, Recommender};
 use s3cmtf::files::{self, OutFormat};
-use s3cmtf::{CoreKind, Entries, Model, Run};
+use s3cmtf::report::{self, Options, Report};
+use s3cmtf::{CoreKind, Entries, Model, Record, Run};
 use s3cmtf_fuzz::made::{model, run};
 use s3cmtf_fuzz::{folder, path, tensor_file};
 
@@ -23,6 +25,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(read, model());
     }
     check_predictions(&read);
+    discover(&read, &record);
     let again = path("again");
     files::save(&Run { model: read.clone(), record }, &again).expect("a folder that can be written");
     let (back, _) = files::load(&again).expect("what was saved");
@@ -42,6 +45,30 @@ fuzz_target!(|data: &[u8]| {
     turned.orthogonalize();
     turned.normalize_columns();
 });
+
+/// What a model says can be asked of any that was loaded; numbers that are too large for it come to an error or to words.
+fn discover(model: &Model, record: &Record) {
+    let modes = model.modes();
+    let core = model.core().ranks(modes.len()).iter().try_fold(1usize, |size, &rank| size.checked_mul(rank));
+    if modes.len() > FEW || core.is_none_or(|size| size > FEW.pow(4)) {
+        return;
+    }
+    discovery::concepts(model, 3);
+    for (number, mode) in modes.iter().enumerate() {
+        let _ = discovery::clusters(model, None, number, K::Auto(3), 2, 1);
+        let Some(last) = mode.rows().checked_sub(1) else { continue };
+        let _ = discovery::similar(model, number, mode.id(last), 3);
+        let other = (number + 1) % modes.len();
+        if let Ok(recommender) = Recommender::new(model, number, other, &[]) {
+            let best = recommender.best(&[0, last as u32], 3);
+            assert!(best.iter().all(|best| best.len() <= 3.min(modes[other].rows())));
+        }
+    }
+    let options = Options { title: "model".into(), command: String::new() };
+    if let Ok(report) = Report::of(model, record, None, &options) {
+        report::render(&report).expect("a page of any report");
+    }
+}
 
 fn check_predictions(model: &Model) {
     let modes = model.modes();

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
 use s3cmtf::files::{self, Format, Source};
+use s3cmtf::table::Empty;
 use s3cmtf_fuzz::{check_source, file, let_others_panic, path};
 
 fuzz_target!(init: let_others_panic(), |data: &[u8]| {
@@ -21,7 +22,7 @@ fuzz_target!(init: let_others_panic(), |data: &[u8]| {
         1 => zstd::encode_all(text, -1).expect("memory"),
         _ => text.to_vec(),
     };
-    let source = Source { paths: vec![file(name, &packed)], format, header };
+    let source = Source { paths: vec![file(name, &packed)], format, header, empty: Empty::Refuse };
     let table = check_source(&source, data);
     let count = files::count_text_rows(&source);
     if let (Some(table), Ok(Some(count))) = (table, count) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use s3cmtf::files::{self, Format, OutFormat, Source};
-use s3cmtf::table::{Data, Kind, Selector, Table, Want};
+use s3cmtf::table::{Data, Empty, Kind, Selector, Table, Want};
 use tempfile::TempDir;
 
 /// As many columns as are looked at.
@@ -117,7 +117,7 @@ fn check_written(table: &Table, wants: &[Want], number: usize) {
     if files::write_table(&path, format, table).is_err() {
         return;
     }
-    let source = Source { paths: vec![path], format: Some(read), header: Some(true) };
+    let source = Source { paths: vec![path], format: Some(read), header: Some(true), empty: Empty::Refuse };
     let want = |(place, want): (usize, &Want)| Want { column: Selector::Place(place), kind: want.kind };
     let wants: Vec<Want> = wants.iter().enumerate().map(want).collect();
     let back = files::read_table(&source, &wants);
@@ -140,7 +140,8 @@ fn texts(data: &Data) -> impl Iterator<Item = &str> {
 
 /// A table in a binary format.
 pub fn check_binary(format: Format, bytes: &[u8]) {
-    let source = Source { paths: vec![file("table", bytes)], format: Some(format), header: None };
+    let paths = vec![file("table", bytes)];
+    let source = Source { paths, format: Some(format), header: None, empty: Empty::Refuse };
     check_source(&source, bytes);
 }
 

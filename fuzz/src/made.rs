@@ -7,7 +7,7 @@ use s3cmtf::table::time::Bin;
 use s3cmtf::table::{Binning, Labels};
 use s3cmtf::{
     Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Kind, Mode, Model, Naming, Offsets, Params,
-    Problem, Run, Training, Uncertainty,
+    Problem, Run, StdScale, Training, Uncertainty,
 };
 
 use crate::path;
@@ -76,6 +76,7 @@ pub fn model() -> Model {
             noise: 0.5,
             shares: vec![vec![1.0, 0.5, 2.0], vec![1.0; 2], vec![0.5; 2]],
             variances: factors,
+            scale: Some(StdScale { points: vec![[1.0, 0.5], [4.0, 1.5]] }),
         })
         .expect("an uncertainty that fits")
         .with_offsets(Offsets {

@@ -94,9 +94,12 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         training = training.resume(checkpoint);
     }
     if let (Some(every), Some(folder)) = (args.checkpoint_every, &args.out) {
-        training = training.checkpoints(every, |checkpoint| {
-            // A full disk is no reason to end a long run.
-            if let Err(error) = files::save_checkpoint(&checkpoint, folder) {
+        let mut told = false;
+        training = training.checkpoints(every, move |checkpoint| {
+            // A full disk is no reason to end a long run, nor to say so again and again.
+            if let Err(error) = files::save_checkpoint(&checkpoint, folder)
+                && !std::mem::replace(&mut told, true)
+            {
                 print::note(format_args!("no checkpoint: {error}"));
             }
         });

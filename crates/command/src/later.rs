@@ -61,6 +61,7 @@ fn run(
     record.command = Some(record.command.map_or(own.clone(), |before| format!("{before} && {own}")));
     let run = Run { model, record };
     // What was seen is not recommended, and the next to train has all of it.
+    let had_data = before.is_some();
     let grown = before.map(|before| {
         before.with_later(run.model.modes(), later_entries.as_ref(), &later_coupled, duplicates)
     });
@@ -68,7 +69,8 @@ fn run(
     let kept = kept.and_then(|kept| {
         kept.inspect_err(|error| print::note(format_args!("the model is saved without data: {error}"))).ok()
     });
-    if let Some(error) = files::save_with(&run, kept.as_ref(), &args.out)? {
+    let unsaved = files::save_with(&run, kept.as_ref(), &args.out)?;
+    if let Some(error) = &unsaved {
         print::note(format_args!("the model is saved, but not its data: {error}"));
     }
     let list = |counts: &[usize]| {
@@ -86,5 +88,7 @@ fn run(
             ("model", args.out.display().to_string()),
         ])?;
     }
-    Ok(ExitCode::SUCCESS)
+    // As in fit: a script must not take a model without its data for a whole one.
+    let whole = unsaved.is_none() && kept.is_some() == had_data;
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -31,7 +31,13 @@ fn a_model_is_replaced_by_the_next() {
 /// Runs `s3cmtf` where no file may grow beyond a block of 512 bytes: writes fail as they do on a full disk.
 #[cfg(unix)]
 fn run_without_space(folder: &Folder, arguments: &str) -> Shown {
-    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{BINARY}' {arguments}");
+    run_in_blocks(folder, 1, arguments)
+}
+
+/// The same with so many blocks, which some shells take for twice as many.
+#[cfg(unix)]
+fn run_in_blocks(folder: &Folder, blocks: usize, arguments: &str) -> Shown {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec '{BINARY}' {arguments}");
     Shown::from(folder.command("sh").args(["-c", &script]).output().unwrap())
 }
 
@@ -51,6 +57,15 @@ fn a_full_disk_leaves_nothing_half_written() {
 
 #[cfg(unix)]
 #[test]
+fn checkpoints_that_find_no_room_are_told_once() {
+    let folder = Folder::with_ratings();
+    let fit = "fit ratings.tns --rank 2 --epochs 300 --quiet --checkpoint-every 0.0001s --out model";
+    let shown = run_without_space(&folder, fit);
+    assert_eq!(shown.stderr.matches("note: no checkpoint: ").count(), 1, "{}", shown.stderr);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_full_disk_leaves_the_model_that_was_there() {
     let folder = Folder::with_model();
     let files = folder.list("model");
@@ -59,6 +74,21 @@ fn a_full_disk_leaves_the_model_that_was_there() {
     assert_eq!(shown.code, 1, "{}", shown.stderr);
     assert_eq!(folder.list("model"), files);
     assert_eq!(folder.run("evaluate model test.tns --json").succeeds().stdout, before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_update_whose_data_find_no_room_fails_and_saves_the_model() {
+    let folder = Folder::with_model();
+    let cells =
+        (1..=12).flat_map(|user| (1..=8).flat_map(move |item| (1..=4).map(move |month| [user, item, month])));
+    let line = |[user, item, month]: [usize; 3]| format!("{user} {item} {month} 3\n");
+    folder.write("all.tns", cells.map(line).collect::<String>());
+    // The model takes 2 KB, its data 7.
+    let shown = run_in_blocks(&folder, 6, "update model all.tns --out later");
+    assert_eq!(shown.code, 1, "{}", shown.stderr);
+    shown.says(&["the model is saved without data: "]);
+    assert_eq!(folder.list("later"), ["model.safetensors", "run.json"]);
 }
 
 #[cfg(unix)]

@@ -94,7 +94,8 @@ pub(super) fn sweep(path: &Path, owned: &[&str]) {
             true if path.is_dir() => clear_away(&left, path, owned),
             // A folder that never got its name, and has nothing of others.
             true if !owned.is_empty() => remove_owned(&left, owned),
-            true => Ok(()),
+            // Where a file is to be written, a folder was there to see whether one could be.
+            true => fs::remove_dir(&left),
             false => fs::remove_file(&left),
         };
     }
@@ -155,5 +156,19 @@ mod tests {
         drop(busy);
         sweep(&path("run"), &["a"]);
         assert!(!path(".run.tmp-5").exists());
+    }
+
+    #[test]
+    fn an_empty_folder_where_a_file_is_to_be_goes_and_a_full_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [".page.tmp-1", ".page.tmp-2"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        fs::write(path(".page.tmp-2/thesis.tex"), "precious").unwrap();
+        age(&path(".page.tmp-1"));
+        age(&path(".page.tmp-2"));
+        sweep(&path("page"), &[]);
+        assert!(!path(".page.tmp-1").exists() && path(".page.tmp-2/thesis.tex").exists());
     }
 }
