@@ -59,8 +59,8 @@ const EXAMPLES: &str = "\
 Examples:
   s3cmtf demo
   s3cmtf check ratings.csv
-  s3cmtf fit ratings.csv --modes user,movie,timestamp:month --value rating --out model
-  s3cmtf fit ratings.csv --couple 'movie=movies.csv:movie,genres,split=|,zeros' --test test.csv --out model
+  s3cmtf fit ratings.csv --couple movie=movies.csv --out model
+  s3cmtf fit ratings.csv --modes user,movie,timestamp:month --value rating
   s3cmtf evaluate model test.csv
   s3cmtf evaluate ratings.csv --folds 5
   s3cmtf tune ratings.csv --budget 300

@@ -9,6 +9,7 @@ use super::choices::{
 };
 use super::{decimal, whole};
 use crate::failure::usage;
+use crate::print;
 
 /// What every verb that trains takes as settings. One that was not typed is `None`, so that the preset's stands.
 #[derive(Debug, Args)]
@@ -168,6 +169,14 @@ impl SettingArgs {
         if let Some(what) = algorithm.and_then(|algorithm| said.needs_sgd(algorithm)) {
             return Err(usage(format!("--{} needs --algorithm sgd", what.replace('_', "-"))));
         }
-        Ok(said.params(self.preset.into(), init.as_ref())?)
+        let params = said.params(self.preset.into(), init.as_ref())?;
+        // Nobody has asked for another algorithm than the default, but for something that only another one has.
+        if algorithm.is_none()
+            && params.algorithm == Algorithm::Sgd
+            && let Some(what) = said.needs_sgd(Algorithm::Bayes)
+        {
+            print::note(format_args!("--{} needs --algorithm sgd, which is taken", what.replace('_', "-")));
+        }
+        Ok(params)
     }
 }

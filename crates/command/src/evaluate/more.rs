@@ -126,9 +126,9 @@ impl More {
 
 fn ranked(ranking: &Ranking) -> Vec<String> {
     let Ranking { rank_by, items, k, measured, of, .. } = ranking;
-    let choice = if measured < of { format!(" (of {of}, chosen by chance)") } else { String::new() };
+    let choice = if measured < of { format!(" of {of} (chosen by chance)") } else { String::new() };
     let seen = if ranking.without_seen { "seen ones left out" } else { "seen ones too" };
-    let title = format!("The {k} best of {items} for each of {measured} of {rank_by}{choice}, {seen}:");
+    let title = format!("Top {k} of {items} for each {rank_by}, {measured} measured{choice}, {seen}:");
     let own = [ranking.recall, ranking.ndcg, ranking.coverage];
     let popular = ranking.popular.map(|popular| [popular.recall, popular.ndcg, popular.coverage]);
     let row = |(place, name): (usize, &str)| {

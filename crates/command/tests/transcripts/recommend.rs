@@ -310,7 +310,7 @@ fn measures_of_recommendations_are_read_as_a_table() {
     assert_eq!(shown.stderr, "");
     shown.prints(&[
         "RMSE",
-        "The 10 best of place for each of 12 of user, seen ones left out:",
+        "Top 10 of place for each user, 12 measured, seen ones left out:",
         "recall@10",
         "NDCG@10",
         "coverage@10",
@@ -319,7 +319,7 @@ fn measures_of_recommendations_are_read_as_a_table() {
         "By time of date:",
     ]);
     let turned = folder.run("evaluate model test.csv --rank-by place --k 3").succeeds();
-    turned.prints(&["The 3 best of user for each of 16 of place"]);
+    turned.prints(&["Top 3 of user for each place, 16 measured"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
     let shown = folder.run("evaluate model test.csv --k 10").succeeds();
     let shown = shown.says(&["note: model: the data of training are not there, so that what it has seen is"]);

@@ -75,6 +75,25 @@ fn what_was_probably_meant_is_asked() {
     }
 }
 
+/// A command that is broken in the middle cannot be copied.
+#[test]
+fn examples_fit_on_a_line_of_80() {
+    let help = Folder::new().run("--help").succeeds().stdout;
+    let examples: Vec<&str> = help.lines().filter(|line| line.starts_with("  s3cmtf ")).collect();
+    assert!(examples.len() > 5 && examples.iter().all(|line| line.len() < 80), "{examples:?}");
+}
+
+#[test]
+fn a_flag_that_only_gradient_descent_has_chooses_it_and_says_so() {
+    let folder = Folder::with_ratings();
+    for (flag, said) in [("--rank 1", "--rank 1"), ("--rate 0.01 --rank 2", "--rate")] {
+        let shown = folder.run(&format!("fit ratings.tns --epochs 2 {flag}")).succeeds();
+        shown.says(&[&format!("{said} needs --algorithm sgd, which is taken")]);
+    }
+    let shown = folder.run("fit ratings.tns --epochs 2 --rank 1 --algorithm sgd").succeeds();
+    assert!(!shown.stderr.contains("which is taken"), "{}", shown.stderr);
+}
+
 #[test]
 fn help_and_version_are_no_failures() {
     let folder = Folder::new();
