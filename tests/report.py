@@ -301,7 +301,7 @@ def main() -> None:
         if pictures:
             shutil.copy(folder / "report.html", pictures / "report.html")
         # The same with a hundred thousand times the entries: numbers of nine digits.
-        large, changed = re.subn(r'("count":)(\d+)', r"\g<1>\g<2>00000", page)
+        large, changed = re.subn(r'("count":)([1-9]\d*)', r"\g<1>\g<2>00000", page)
         check(changed > 20, f"{changed} counts in the page")
         (folder / "report.html").write_text(large)
         reader = Reader(folder, False, WIDTHS["desktop"])
