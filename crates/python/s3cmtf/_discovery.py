@@ -219,9 +219,7 @@ class Discovery:
         """
         run = self._fitted()
         place = place_of(run, mode)
-        found: list[Scored] = json.loads(
-            _s3cmtf.similar(run, place, self._label(place, entity), whole("n", n), bool(level))
-        )
+        found: list[Scored] = json.loads(_s3cmtf.similar(run, place, self._label(place, entity), whole("n", n), bool(level)))
         rows = {name: row for row, name in enumerate(run.names(place))}
         alike = self._column(place, np.array([rows[one["name"]] for one in found], dtype=np.int64))
         return self._frame({run.modes()[place]: alike, "likeness": np.array([one["score"] for one in found])})
@@ -256,7 +254,8 @@ class Discovery:
         names = {name: [concept["name"] for concept in found["concepts"] if concept["mode"] == name] for name in run.modes()}
         # A core of many modes and ranks has more numbers than anybody reads: there is none.
         core_names = {
-            name: ["mean", *own][-core.shape[place] :] if core.size else [] for place, (name, own) in enumerate(names.items())
+            name: ["mean", *own][-core.shape[place] :] if core.size else []
+            for place, (name, own) in enumerate(names.items())
         }
         table = {
             "concept": _texts(described, "name"),

@@ -125,7 +125,9 @@ def test_a_wide_table_of_attributes(tmp_path, library):
     }
     assert "user/hobbies" in page
     # Who comes later is known by the same columns.
-    later = pd.DataFrame({"user": [99], "name": "Zoe", "gender": "f", "height": 1.9, "hobbies": "c|a", "joined": "2012-01-01"})
+    later = pd.DataFrame(
+        {"user": [99], "name": "Zoe", "gender": "f", "height": 1.9, "hobbies": "c|a", "joined": "2012-01-01"}
+    )
     model.fold_in(couple=s3cmtf.Coupled("user", later))
     assert np.isfinite(model.predict(pd.DataFrame({"user": [99], "film": ["F1"]}))).all()
 
