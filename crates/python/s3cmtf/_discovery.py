@@ -244,7 +244,7 @@ class Discovery:
         found = json.loads(text)
         return Clusters(run.modes()[place], of, found["clusters"], numbers, places, found.get("gap"))
 
-    def concepts(self, mode: str | None = None, *, n: int = 10) -> Concepts:
+    def concepts(self, mode: str | None = None, *, n: int = 5) -> Concepts:
         """What the model has found: what its concepts mean, of one mode or of all, and which of them go together."""
         run = self._fitted()
         text, scores, core = _s3cmtf.concepts(run, whole("n", n))

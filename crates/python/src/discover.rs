@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
-use s3cmtf::discovery::{self, ClusterParams, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP};
+use s3cmtf::discovery::{
+    self, ClusterParams, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP, TOP_OF_CONCEPTS,
+};
 use s3cmtf::prepare::find_entity;
 use s3cmtf::report::{Known, Options, Report, render};
 use s3cmtf::{Error, files};
@@ -167,7 +169,7 @@ type Described<'py> = (String, Vec<Bound<'py, PyArray2<f32>>>, Bound<'py, PyArra
 #[pyfunction]
 pub(crate) fn concepts<'py>(py: Python<'py>, run: &Run, n: Option<usize>) -> PyResult<Described<'py>> {
     let model = &run.run.model;
-    let found = detached(py, || discovery::concepts(model, run.data.as_ref(), n.unwrap_or(TOP)))?;
+    let found = detached(py, || discovery::concepts(model, run.data.as_ref(), n.unwrap_or(TOP_OF_CONCEPTS)))?;
     let text = json(&found)?;
     let of_mode = |(scores, factor): (Vec<f32>, &s3cmtf::Factor)| {
         let columns = scores.len() / factor.rows().max(1);

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 mod _s3cmtf {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP};
+    use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP, TOP_OF_CONCEPTS};
     use s3cmtf::world::WorldParams;
     use s3cmtf::{Ablation, Checkpoint, Params, Tuning};
 
@@ -67,6 +67,7 @@ mod _s3cmtf {
         let world = WorldParams::default();
         json(&serde_json::json!({
             "n": TOP,
+            "concepts_n": TOP_OF_CONCEPTS,
             "most": MOST_CLUSTERS,
             "seed": SEED,
             "budget": Tuning::BUDGET.as_secs_f64(),

@@ -74,7 +74,7 @@ def fit(data=None, params=None, **words):
         (
             lambda folder: fit(couple=[s3cmtf.Coupled("film", {"a": [1], "b": [2], "c": [3], "d": [4]})]),
             ValueError,
-            "say which columns are the matrix",
+            "no column tells anything: b has the same value in each row",
         ),
         (
             lambda folder: fit(couple=[s3cmtf.Coupled("film", GOOD, columns=["film", "user"], weight=-1.0)]),

@@ -48,8 +48,9 @@ def test_defaults_that_are_constant_are_in_the_signature_and_others_in_the_help(
 def test_defaults_of_methods_are_those_of_the_library():
     usual = json.loads(_s3cmtf.defaults())
     model = s3cmtf.S3CMTF
-    for method in (model.recommend, model.similar, model.profile, model.clusters, model.concepts):
+    for method in (model.recommend, model.similar, model.profile, model.clusters):
         assert default(method, "n") == usual["n"]
+    assert default(model.concepts, "n") == usual["concepts_n"]
     assert default(model.clusters, "most") == usual["most"] and default(model.clusters, "seed") == usual["seed"]
     assert default(model.tune, "budget") == usual["budget"] and default(model.tune, "holdout") == usual["tune_holdout"]
     assert default(model.ablate, "holdout") == usual["ablate_holdout"]
@@ -183,7 +184,7 @@ def test_missing_values_are_counted_and_the_remedy_is_named(world, library):
     frame.loc[[3, 8, 9], "stars"] = np.nan
     frame.loc[[4, 5], "film"] = None
     data = frame if library == "pandas" else pl.from_pandas(frame)
-    more = r"100 rows \(skip_empty=True leaves such rows out\)"
+    more = r"100 rows \(skip_empty=True leaves rows with None or NaN out\)"
     with pytest.raises(ValueError, match=rf'entry 4: column "stars": the value is missing, as in 3 of {more}'):
         fit(data, modes=["user", "date:month"], value="stars")
     with pytest.raises(ValueError, match=rf'entry 5: column "film": the value is missing, as in 2 of {more}'):

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP};
+use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP, TOP_OF_CONCEPTS};
 
 use super::{ProgressArgs, decimal, whole};
 
@@ -47,7 +47,7 @@ pub(crate) struct ConceptsArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
     /// How many entities, columns and interactions are shown
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = some, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = TOP_OF_CONCEPTS, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
     #[arg(long)]

@@ -41,8 +41,10 @@ pub use space::Space;
 
 use serde::Serialize;
 
-/// How many of everything there are where nobody says: recommendations, what is alike, entities of a cluster or a concept.
+/// How many of everything there are where nobody says: recommendations, what is alike, entities of a cluster.
 pub const TOP: usize = 10;
+/// The same of concepts, of which there are many.
+pub const TOP_OF_CONCEPTS: usize = 5;
 /// The most clusters that are looked for where nobody says; see [`K::Auto`].
 pub const MOST_CLUSTERS: usize = 20;
 /// The seed of clusters, and of whom recommendations are measured for, where nobody says.
