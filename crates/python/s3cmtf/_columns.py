@@ -165,8 +165,11 @@ def _of_series(series: Any) -> Fetched:
     kind = getattr(dtype, "kind", "O")
     if kind == "M":
         if series.dt.tz is not None:
-            # The clock of the data's own zone says which hour, day and month it is.
-            series = series.dt.tz_localize(None)
+            import pandas
+
+            # The clock of the data's own zone says which hour, day and month it is. Of times of Arrow some versions of
+            # pandas would give those of Greenwich.
+            series = series.astype(pandas.DatetimeTZDtype("us", series.dt.tz)).dt.tz_localize(None)
         return _of_array(series.to_numpy(dtype="datetime64[s]"))
     if isinstance(dtype, np.dtype) and kind != "O":
         return _of_array(series.to_numpy())
