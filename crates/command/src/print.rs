@@ -48,10 +48,12 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     out(|out| writeln!(out, "{line}"))
 }
 
-/// Writes labels and values to stdout, the values below each other.
+/// Writes labels and values to stdout, the values below each other. These are for a person: also what goes through a pipe has no
+/// orders to a terminal in it.
 pub(crate) fn table(rows: &[(&str, String)]) -> anyhow::Result<()> {
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or(0);
-    out(|out| rows.iter().try_for_each(|(label, value)| writeln!(out, "{label:width$}  {value}")))
+    let line = |(label, value): &(&str, String)| format!("{label:width$}  {}", harmless(value));
+    out(|out| rows.iter().map(line).try_for_each(|line| writeln!(out, "{line}")))
 }
 
 /// Writes a line about the state of things to stderr.

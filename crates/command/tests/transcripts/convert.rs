@@ -64,3 +64,11 @@ fn damaged_files_and_bad_places_are_refused() {
     folder.run("convert plays.csv --modes user,sogn --out x").fails(1, &["did you mean \"song\""]);
     assert!(!folder.path("x").exists());
 }
+
+#[test]
+fn a_heading_gives_no_orders_to_whoever_reads_along() {
+    let folder = Folder::new();
+    folder.write("odd.csv", "us\u{7}er,film,stars\na,x,1\nb,y,2\na,y,3\n");
+    let shown = folder.run("convert odd.csv --out odd.s3cmtf").succeeds();
+    assert!(!shown.stdout.contains('\u{7}') && shown.stdout.contains("us\\u{7}er"), "{:?}", shown.stdout);
+}
