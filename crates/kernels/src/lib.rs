@@ -252,7 +252,8 @@ impl Kernels {
     /// If `core` is not one slice per weight, or `buffers` are another shape's.
     pub fn combine(&self, core: &[f32], weights: &[f32], buffers: &mut Buffers) {
         buffers.check(&self.shape);
-        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        let length = weights.len().checked_mul(self.shape.slice());
+        assert_eq!(Some(core.len()), length, "one slice of the core per weight");
         arch::combine(self.level, &self.shape, core, weights, buffers);
     }
 
@@ -287,7 +288,8 @@ impl Kernels {
         h: &mut [f32],
     ) {
         buffers.check(&self.shape);
-        assert_eq!(core.len(), weights.len() * self.shape.slice(), "one slice of the core per weight");
+        let length = weights.len().checked_mul(self.shape.slice());
+        assert_eq!(Some(core.len()), length, "one slice of the core per weight");
         assert_eq!(h.len(), weights.len(), "one number per weight");
         arch::spread(self.level, &self.shape, core, weights, reg, step, buffers, h);
     }
@@ -372,7 +374,9 @@ impl Kernels {
     /// # Panics
     /// If `to` is not as long as those rows, or an index lies outside.
     pub fn load_rows<R: Rows>(&self, side: &Side<'_, R>, to: &mut [f32]) {
-        assert_eq!(to.len(), side.indices.len() * side.rank, "a row per index");
+        // Checked, so that no rank wraps around to a length that fits.
+        assert_eq!(Some(to.len()), side.indices.len().checked_mul(side.rank), "a row per index");
+        assert!(side.rank <= MAX_RANK, "a rank of {}", side.rank);
         arch::load_rows(self.level, side, to);
     }
 
@@ -389,10 +393,12 @@ impl Kernels {
         times: f32,
         step: Step,
     ) {
+        let length = side.indices.len().checked_mul(side.rank);
         assert!(
-            gradients.len() == side.indices.len() * side.rank && rates.len() == side.indices.len(),
+            Some(gradients.len()) == length && rates.len() == side.indices.len(),
             "a gradient and a rate per index"
         );
+        assert!(side.rank <= MAX_RANK, "a rank of {}", side.rank);
         arch::step_rows(self.level, side, gradients, rates, times, step);
     }
 

@@ -47,7 +47,7 @@ impl Normal {
     /// If `out` is not whole vectors, or `slices` are not as long as `out` for each weight.
     pub fn fold(&self, slices: &[f32], weights: &[f32], out: &mut [f32]) {
         assert!(out.len().is_multiple_of(self.lanes), "whole vectors");
-        assert_eq!(slices.len(), weights.len() * out.len(), "a slice per weight");
+        assert_eq!(Some(slices.len()), weights.len().checked_mul(out.len()), "a slice per weight");
         arch::fold(self.level, slices, weights, out);
     }
 
@@ -57,7 +57,7 @@ impl Normal {
     /// If `slice` is not whole vectors, or `slices` are not as long as it for each weight.
     pub fn unfold(&self, slice: &[f32], weights: &[f32], slices: &mut [f32]) {
         assert!(slice.len().is_multiple_of(self.lanes), "whole vectors");
-        assert_eq!(slices.len(), weights.len() * slice.len(), "a slice per weight");
+        assert_eq!(Some(slices.len()), weights.len().checked_mul(slice.len()), "a slice per weight");
         arch::unfold(self.level, slice, weights, slices);
     }
 
@@ -84,7 +84,7 @@ impl Normal {
     /// If a length is not as said.
     pub fn gram(&self, d: &[f32], values: &[f32], squares: &mut [f32], products: &mut [f32]) {
         let pad = self.pad();
-        assert_eq!(d.len(), values.len() * pad, "a design per value");
+        assert_eq!(Some(d.len()), values.len().checked_mul(pad), "a design per value");
         assert!(squares.len() == self.rank * pad && products.len() == pad, "a row per concept, and one");
         arch::gram(self.level, d, pad, self.rank, values, squares, products);
     }

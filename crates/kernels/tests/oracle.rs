@@ -455,3 +455,21 @@ fn an_index_outside_the_rows_is_refused() {
     let step = Step { rate: 0.1, l1: false, nonnegative: false };
     kernels.bilinear(&mut p, &mut q, &[1.0], step, &mut kernels.buffers());
 }
+
+/// Two rows of 2^63 numbers wrap around to none, which would fit.
+#[test]
+#[should_panic(expected = "a row per index")]
+fn rows_of_a_rank_that_wraps_around_are_not_loaded() {
+    let mut rows = [0.0f32; 4];
+    let side = Side { rows: &mut rows[..], rank: 1 << 63, indices: &[0, 0], base: 0, reg: Reg::None };
+    Kernels::new(Level::best(), 2, 2).load_rows(&side, &mut []);
+}
+
+#[test]
+#[should_panic(expected = "a gradient and a rate per index")]
+fn rows_of_a_rank_that_wraps_around_take_no_step() {
+    let mut rows = [0.0f32; 4];
+    let mut side = Side { rows: &mut rows[..], rank: 1 << 63, indices: &[0, 0], base: 0, reg: Reg::None };
+    let step = Step { rate: 0.1, l1: false, nonnegative: false };
+    Kernels::new(Level::best(), 2, 2).step_rows(&mut side, &[], &[0.1, 0.1], 1.0, step);
+}

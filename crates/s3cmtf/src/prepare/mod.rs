@@ -279,6 +279,6 @@ mod tests {
         let mut large = table();
         large.columns[2].data = Data::Numbers(vec![1.0, 1e300, 1.0]);
         let error = recipe().tensor(large).unwrap_err().to_string();
-        assert!(error.contains("entry 2") && error.contains("1e300") || error.contains("1000"), "{error}");
+        assert!(error.contains("entry 2") && error.contains("1000"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ pub struct Epoch {
     pub epoch: usize,
     /// Seconds of training so far; evaluation is not counted.
     pub seconds: f64,
-    /// Tensor entries and observed matrix entries per second of this epoch's training.
+    /// Tensor entries per second of this epoch's training; sgd counts observed matrix entries, too.
     pub entries_per_second: f64,
     /// The RMSE over the training entries after the epoch: of the model as it is, or of the mean of draws so far.
     pub train_rmse: f64,

@@ -18,6 +18,9 @@ use crate::model::clipped;
 use crate::params::Part;
 use crate::training::checkpoint::Numbers;
 
+// A word of random bits has a sign for each entry of a chunk.
+const _: () = assert!(CHUNK <= 64);
+
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
 /// The sets of eight modes.

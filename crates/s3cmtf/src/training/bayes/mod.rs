@@ -312,7 +312,7 @@ impl Sampler {
         }
     }
 
-    /// How many tensor entries and coupled cells an epoch goes through.
+    /// How many tensor entries an epoch goes through.
     pub(crate) fn entries(&self) -> usize {
         self.views[0].entries
     }
