@@ -95,6 +95,32 @@ fn a_dump_with_more_columns_than_are_needed_and_dates_in_words() {
 }
 
 #[test]
+fn dates_with_slashes_are_those_of_their_country_or_asked_about() {
+    let folder = Folder::new();
+    let dates = |american: bool, most: usize| {
+        let row = |user: usize, film: usize, half: usize, month: usize| {
+            let (month, day) = (month % 12 + 1, (user * 7 + film) % most + 1);
+            let date =
+                if american { format!("{month:02}/{day:02}/2016") } else { format!("{day}/{month}/2016") };
+            format!("{user},f{film},{},{date}", half / 2)
+        };
+        table("user,film,stars,date\n", row)
+    };
+    let months = |name: &str| -> String {
+        let fit = format!("fit {name} --rank 3 --epochs 2 --quiet --out model");
+        folder.run(&fit).succeeds().says(&["date:month"]);
+        folder.run("concepts model --mode date --json --top 12").succeeds().stdout
+    };
+    folder.write("us.csv", dates(true, 28));
+    folder.write("uk.csv", dates(false, 28));
+    let (us, uk) = (months("us.csv"), months("uk.csv"));
+    assert!(us.contains("2016-01") && us == uk, "{us} {uk}");
+    // No day is beyond the 12th: nobody can tell.
+    folder.write("odd.csv", dates(true, 12));
+    folder.run("fit odd.csv").fails(1, &["odd.csv:", "month/day or day/month", "write 2017-03-04"]);
+}
+
+#[test]
 fn a_dump_of_a_database_with_null_and_a_wide_table_of_attributes() {
     let folder = Folder::new();
     let row = |user, film, half: usize, _| {

@@ -25,7 +25,8 @@ pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
     let all = |holds: &dyn Fn(&str) -> bool| !values.is_empty() && values.iter().all(|value| holds(value));
     let is_number = all(&|value| parse_number(value.as_bytes()).is_some());
     if !is_number {
-        let is_time = all(&|value| time::parse(value.as_bytes()).is_some());
+        // Which number of dates with slashes is the month is for who reads them to say.
+        let is_time = !values.is_empty() && time::may_be_times(values.iter().copied());
         return if is_time { Kind::Time } else { Kind::Id };
     }
     let whole = |value: &str| parse_integer(value.as_bytes());

@@ -3,7 +3,7 @@
 
 use hashbrown::HashSet;
 
-use crate::table::time::{self, Bin};
+use crate::table::time::{self, Bin, DateOrder};
 use crate::table::{Bins, Column, Data, Kind, Labels, Table};
 
 /// Whole numbers of more different values than this are amounts and not codes, unless their heading says so.
@@ -76,7 +76,8 @@ impl Values<'_> {
                 _ => Attribute::Category,
             };
         }
-        if all(&|text| time::parse(text.as_bytes()).is_some()) {
+        let order = DateOrder::of(self.texts.iter().map(|(text, _)| *text));
+        if all(&|text| time::parse_in(text.as_bytes(), order).is_some()) {
             return Attribute::Time(Bin::Year);
         }
         if let Some(separator) = SEPARATORS.into_iter().find(|separator| self.are_lists(separator)) {
@@ -171,7 +172,9 @@ pub(crate) fn filled(table: &str, row: &Column, column: &Column, attribute: &Att
         let values: Vec<Option<f64>> = match attribute {
             Attribute::Number => labels.iter().map(|label| number(label, true)).collect(),
             Attribute::Time(_) => {
-                labels.iter().map(|label| time::parse(label.as_bytes()).map(|time| time as f64)).collect()
+                let order = DateOrder::of(labels.iter());
+                let time = |label: &str| time::parse_in(label.as_bytes(), order);
+                labels.iter().map(|label| time(label).map(|time| time as f64)).collect()
             }
             Attribute::Indicator => {
                 labels.iter().map(|label| indicator(label).filter(|&has| has).map(|_| 1.0)).collect()

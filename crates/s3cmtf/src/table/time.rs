@@ -2,9 +2,12 @@
 
 mod bin;
 pub(crate) mod iso;
+mod slashed;
 mod written;
 
 pub use bin::Bin;
+pub use slashed::DateOrder;
+pub(crate) use slashed::{is_ambiguous, may_be_times, parse_in};
 use written::written;
 
 const MINUTE: i64 = 60;

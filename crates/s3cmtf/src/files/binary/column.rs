@@ -7,6 +7,7 @@ use s3cmtf_kernels::zeros;
 
 use crate::Error;
 use crate::problem::first_place;
+use crate::table::time::DateOrder;
 use crate::table::{Column, Data, Empty, Kind, Labels, SKIP_EMPTY, Table, Want, is_empty_id, time};
 
 /// A thread copies at least so many values: fewer are copied by the time that it has started.
@@ -394,12 +395,11 @@ fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
             finite(&values)?;
             Ok(values.into_iter().map(|value| time::from_unix(value.floor() as i64)).collect())
         }
-        Raw::Texts { codes, labels } => by_label(
-            &codes,
-            &labels,
-            |text| time::parse(text.as_bytes()),
-            "a time such as 2024-05-31 13:45:00",
-        ),
+        Raw::Texts { codes, labels } => {
+            let order = DateOrder::of(labels.iter());
+            let parse = |text: &str| time::parse_in(text.as_bytes(), order);
+            by_label(&codes, &labels, parse, "a time such as 2024-05-31 13:45:00")
+        }
         Raw::Holes { values, .. } => times(*values),
     }
 }

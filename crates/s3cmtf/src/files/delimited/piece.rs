@@ -7,6 +7,7 @@ use super::encoding::decode;
 use super::{Opening, Separator};
 use crate::files::lines::{BadLine, show};
 use crate::files::number::{leading_decimal, leading_integer, parse_integer};
+use crate::table::time::DateOrder;
 use crate::table::{Data, Empty, Kind, SKIP_EMPTY, is_empty_id, is_empty_value, shortened, time};
 
 /// What is taken from each record.
@@ -15,6 +16,8 @@ pub(super) struct Plan<'a> {
     /// For each column of the file, what is done with it.
     steps: Vec<Step>,
     kinds: Vec<Kind>,
+    /// For each column of the file, which number of dates with slashes comes first, as far as the first rows say.
+    orders: Vec<Option<DateOrder>>,
     empty: Empty,
 }
 
@@ -31,8 +34,13 @@ impl<'a> Plan<'a> {
     /// Takes the columns at these places of the file.
     pub(super) fn new(opening: &'a Opening, takes: &[(usize, Kind)], empty: Empty) -> Self {
         let mut takers = vec![Vec::new(); opening.headings.len()];
-        for (result, (place, _)) in takes.iter().enumerate() {
+        let mut orders = vec![None; opening.headings.len()];
+        for (result, (place, kind)) in takes.iter().enumerate() {
             takers[*place].push(result);
+            if *kind == Kind::Time {
+                orders[*place] =
+                    DateOrder::of(opening.rows.iter().filter_map(|row| row.get(*place)).map(String::as_str));
+            }
         }
         let step = |takers: Vec<usize>| match takers.as_slice() {
             [] => Step::Skip,
@@ -40,7 +48,7 @@ impl<'a> Plan<'a> {
             _ => Step::TakeAll(takers),
         };
         let steps = takers.into_iter().map(step).collect();
-        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect(), empty }
+        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect(), orders, empty }
     }
 
     /// Whether a record that starts here has an empty field where a value is wanted.
@@ -247,8 +255,13 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
             None if field.contains(&b',') => return bad("not a number (decimals follow a point)"),
             None => return bad("not a finite number"),
         },
-        Data::Times(values) => match time::parse(field) {
+        Data::Times(values) => match time::parse_in(field, plan.orders[place]) {
             Some(value) => values.push(value),
+            None if time::is_ambiguous(field) => {
+                return bad(
+                    "month/day or day/month, and no date of the first rows says which: write 2017-03-04",
+                );
+            }
             None => return bad("not a point in time (2017-03-04, 2017-03-04T13:05:30Z, or unix time)"),
         },
         Data::Integers(values) if plan.opening.separator == Separator::Blanks => {

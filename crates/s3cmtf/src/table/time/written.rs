@@ -18,7 +18,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The seconds of a date with the day before the month and dots between them, or with the month by its English name; a time of
-/// day may follow. Numbers between slashes are not read: some countries have the month first, others the day.
+/// day may follow. Numbers between slashes are for `slashed.rs`: some countries have the month first, others the day.
 pub(super) fn written(text: &[u8]) -> Option<i64> {
     let (days, rest) = dotted(text).or_else(|| named(text))?;
     let seconds = match rest.trim_ascii_start() {
