@@ -3,6 +3,7 @@
 
 use hashbrown::HashSet;
 
+use super::matrix::select;
 use crate::table::time::{self, Bin, DateOrder};
 use crate::table::{Bins, Column, Data, Kind, Labels, Table};
 
@@ -182,8 +183,8 @@ pub(crate) fn filled(table: &str, row: &Column, column: &Column, attribute: &Att
             _ => labels.iter().map(|label| (!label.is_empty()).then_some(1.0)).collect(),
         };
         let is_there = |place: usize| rows_there[place] && values[codes[place] as usize].is_some();
-        places = (0..codes.len()).filter(|&place| is_there(place)).collect();
-        let taken: Vec<u32> = places.iter().map(|&place| codes[place]).collect();
+        places = (0..codes.len()).filter(|&place| is_there(place)).map(|place| place as u32).collect();
+        let taken: Vec<u32> = places.iter().map(|&place| codes[place as usize]).collect();
         let value = |&code: &u32| values[code as usize].unwrap_or_default();
         data = match attribute {
             Attribute::Number => Data::Numbers(taken.iter().map(value).collect()),
@@ -218,17 +219,11 @@ fn there(data: &Data) -> Vec<bool> {
 }
 
 /// The rows at some places; ids that only others have are none.
-fn picked(data: &Data, places: &[usize]) -> Data {
-    fn pick<T: Copy>(values: &[T], places: &[usize]) -> Vec<T> {
-        places.iter().map(|&place| values[place]).collect()
-    }
-    match data {
-        Data::Integers(values) => Data::Integers(pick(values, places)),
-        Data::Times(values) => Data::Times(pick(values, places)),
-        Data::Numbers(values) => Data::Numbers(pick(values, places)),
+fn picked(data: &Data, places: &[u32]) -> Data {
+    match select(data, places) {
         Data::Texts { codes, labels } => {
             let mut own = Labels::new();
-            let codes: Vec<u32> = places.iter().map(|&place| own.id(labels.get(codes[place]))).collect();
+            let codes: Vec<u32> = codes.iter().map(|&code| own.id(labels.get(code))).collect();
             // Numbers that were texts only because of a row without one.
             let whole = |label: &str| label.parse().ok().filter(|number: &i64| number.to_string() == label);
             match own.iter().map(whole).collect::<Option<Vec<i64>>>() {
@@ -236,6 +231,7 @@ fn picked(data: &Data, places: &[usize]) -> Data {
                 None => Data::Texts { codes, labels: own },
             }
         }
+        other => other,
     }
 }
 

@@ -158,7 +158,7 @@ fn split_lists(data: Data, separator: &str) -> (Vec<u32>, Data) {
 }
 
 /// The rows at the given places.
-fn select(data: &Data, places: &[u32]) -> Data {
+pub(super) fn select(data: &Data, places: &[u32]) -> Data {
     fn pick<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
         places.iter().map(|&place| values[place as usize]).collect()
     }

@@ -1,6 +1,7 @@
 //! Dates with slashes, 04/20/2016: some countries have the month first, others the day. One of them says nothing if both numbers
 //! could be months; a column of them mostly does.
 
+use super::written::short;
 use super::{DAY, date, number_of, parse, time_of_day};
 
 /// Which number of a date with slashes comes first.
@@ -79,12 +80,6 @@ fn numbers(text: &[u8]) -> Option<(i64, i64, i64, &[u8])> {
     let (second, rest) = short(rest.strip_prefix(b"/")?)?;
     let (year, rest) = number_of(rest.strip_prefix(b"/")?, 4)?;
     Some((first, second, year, rest))
-}
-
-/// A number of one or two digits, and what follows it.
-fn short(text: &[u8]) -> Option<(i64, &[u8])> {
-    let two = text.get(1).is_some_and(u8::is_ascii_digit);
-    number_of(text, if two { 2 } else { 1 })
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn month(text: &[u8]) -> Option<(i64, &[u8])> {
 }
 
 /// A number of one or two digits, and what follows it.
-fn short(text: &[u8]) -> Option<(i64, &[u8])> {
+pub(super) fn short(text: &[u8]) -> Option<(i64, &[u8])> {
     let two = text.get(1).is_some_and(u8::is_ascii_digit);
     number_of(text, if two { 2 } else { 1 })
 }
