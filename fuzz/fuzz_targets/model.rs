@@ -65,7 +65,7 @@ fn discover(model: &Model, record: &Record) {
         }
     }
     let options = Options { title: "model".into(), command: String::new() };
-    if let Ok(report) = Report::of(model, record, None, &options) {
+    if let Ok(report) = Report::new(model, record, None, &options) {
         report::render(&report).expect("a page of any report");
     }
 }

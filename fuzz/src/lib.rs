@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use s3cmtf::files::{self, Format, OutFormat, Source};
-use s3cmtf::table::{Data, Empty, Kind, Selector, Table, Want};
+use s3cmtf::table::{Data, Empty, ColumnType, Selector, Table, Want};
 use tempfile::TempDir;
 
 /// As many columns as are looked at.
@@ -56,7 +56,7 @@ pub fn check_source(source: &Source, bytes: &[u8]) -> Option<Table> {
     let _ = files::kinds(source);
     let (mut wants, mut alone) = (Vec::new(), Vec::new());
     for place in 0..COLUMNS {
-        let kind = [Kind::Id, Kind::Number, Kind::Time][(hash(bytes, place as u64) % 3) as usize];
+        let kind = [ColumnType::Id, ColumnType::Number, ColumnType::Time][(hash(bytes, place as u64) % 3) as usize];
         let want = Want { column: Selector::Place(place), kind };
         match files::read_table(source, std::slice::from_ref(&want)) {
             Ok(mut table) => {
@@ -185,7 +185,7 @@ impl<'a> Parts<'a> {
 
 /// The file of tensors that an input stands for.
 pub fn tensor_file(bytes: &[u8], key: &str) -> Vec<u8> {
-    match Parts::of(bytes) {
+    match Parts::new(bytes) {
         Some(parts) => {
             let metadata = serde_json::json!({ key: parts.metadata });
             parts.file(metadata)

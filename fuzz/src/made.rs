@@ -6,7 +6,7 @@ use std::time::Duration;
 use s3cmtf::table::time::Bin;
 use s3cmtf::table::{Binning, Labels};
 use s3cmtf::{
-    Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Kind, Mode, Model, Naming, Offsets, Params,
+    Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Absent, Mode, Model, Naming, Offsets, Params,
     Problem, Run, StdScale, Training, Uncertainty,
 };
 
@@ -39,11 +39,11 @@ pub fn problem() -> Problem {
             Some(naming("time", Some(Binning::Time(Bin::Month)), &["2017-03", "2017-04"])),
         ])
         .value("stars")
-        .couple(coupled(0, Kind::Graph, graph).named("friends"))
+        .couple(coupled(0, Absent::Graph, graph).named("friends"))
         .couple(
-            coupled(1, Kind::Zeros, zeros).named("genre").weighted(0.5).columns_named(genres).expect("names"),
+            coupled(1, Absent::Zeros, zeros).named("genre").weighted(0.5).columns_named(genres).expect("names"),
         )
-        .couple(coupled(2, Kind::Missing, missing).named("../weather"))
+        .couple(coupled(2, Absent::Missing, missing).named("../weather"))
         .build()
         .expect("a problem")
 }
@@ -64,9 +64,9 @@ pub fn model() -> Model {
     let genres = Mode::with_present("column", 3, vec![0, 2]).expect("ascending");
     let genres = genres.named(naming("genres", None, &["Comedy", "", "Drama"])).expect("three names");
     let parts = vec![
-        coupled("user/friends", 0, Kind::Graph, Mode::new("", 0), 2),
-        coupled("../genre", 1, Kind::Zeros, genres, 1),
-        coupled("price", 1, Kind::Missing, Mode::new("column", 1), 1),
+        coupled("user/friends", 0, Absent::Graph, Mode::new("", 0), 2),
+        coupled("../genre", 1, Absent::Zeros, genres, 1),
+        coupled("price", 1, Absent::Missing, Mode::new("column", 1), 1),
     ];
     let factors = vec![factor(3, 2), factor(2, 1), factor(2, 2)];
     let core = Core::full(vec![2, 1, 2], vec![1.0, 0.5, -0.25, 2.0]);

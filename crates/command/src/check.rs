@@ -107,11 +107,11 @@ fn numbered(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
 /// Reads a file and builds a problem of it, as `fit` would.
 fn look(file: &Path, args: &CheckArgs) -> Result<Contents, Error> {
     let entries = files::read_entries(file, None)?;
-    let (given, values) = (entries.len(), Values::of(&entries));
+    let (given, values) = (entries.len(), Values::new(&entries));
     let problem = build(file, entries, args)?;
     let fit = fit_line(&[file.to_path_buf()], &args.data, &Params::default());
-    let mut contents = Contents::of(file, &problem, given, values);
-    let mut more = table::More::of(&problem, given, fit);
+    let mut contents = Contents::new(file, &problem, given, values);
+    let mut more = table::More::new(&problem, given, fit);
     more.problem = format!("{} indices per entry, {}", problem.order(), more.problem);
     contents.more = Some(more);
     Ok(contents)
@@ -141,7 +141,7 @@ fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Err
 }
 
 impl ModeContents {
-    fn of(problem: &Problem, number: usize) -> Self {
+    fn new(problem: &Problem, number: usize) -> Self {
         let mode = &problem.modes()[number];
         let mut counts = problem.counts(number);
         counts.sort_unstable();
@@ -159,7 +159,7 @@ impl ModeContents {
 }
 
 impl Values {
-    fn of(entries: &Entries) -> Self {
+    fn new(entries: &Entries) -> Self {
         let ([min, max], mean) = (entries.range(), entries.mean());
         let squares: f64 = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
         Values { min, mean, max, sd: (squares / entries.len().max(1) as f64).sqrt() }
@@ -167,7 +167,7 @@ impl Values {
 }
 
 impl Contents {
-    fn of(file: &Path, problem: &Problem, given: usize, values: Values) -> Self {
+    fn new(file: &Path, problem: &Problem, given: usize, values: Values) -> Self {
         let cells: f64 = problem.modes().iter().map(|mode| f64::from(mode.size())).product();
         let distinct = problem.entries().len();
         Contents {
@@ -175,7 +175,7 @@ impl Contents {
             entries: given,
             duplicates: given - distinct,
             density: distinct as f64 / cells,
-            modes: (0..problem.order()).map(|mode| ModeContents::of(problem, mode)).collect(),
+            modes: (0..problem.order()).map(|mode| ModeContents::new(problem, mode)).collect(),
             values,
             more: None,
         }

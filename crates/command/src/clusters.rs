@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     let rows = model.modes()[mode].rows();
     let k = match args.k {
         Count::Auto => K::Auto(args.most.min(rows)),
-        Count::Given(k) => K::Given(k),
+        Count::Fixed(k) => K::Fixed(k),
     };
     let data = saved::data(&args.model, &model, &record)?;
     let found = waiting("looking for clusters", false, || {

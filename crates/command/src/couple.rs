@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use s3cmtf::Kind;
-use s3cmtf::input::{Couple, Given};
+use s3cmtf::Absent;
+use s3cmtf::input::{Couple, TableSource};
 use s3cmtf::table::did_you_mean;
 
 /// One `--couple`, as typed.
@@ -16,7 +16,7 @@ pub(crate) struct CoupleArg {
     /// The columns of the file that were named.
     columns: Vec<String>,
     split: Option<String>,
-    kind: Option<Kind>,
+    kind: Option<Absent>,
     weight: Option<f32>,
 }
 
@@ -81,12 +81,12 @@ impl fmt::Display for CoupleArg {
     }
 }
 
-fn find_kind(word: &str) -> Option<Kind> {
-    Kind::ALL.into_iter().find(|kind| kind.name() == word)
+fn find_kind(word: &str) -> Option<Absent> {
+    Absent::ALL.into_iter().find(|kind| kind.name() == word)
 }
 
 fn no_kind(word: &str) -> String {
-    let hint = did_you_mean(Kind::ALL.map(Kind::name), word);
+    let hint = did_you_mean(Absent::ALL.map(Absent::name), word);
     format!(
         "{word:?} is none of zeros, graph, missing, weight=W, split=TEXT{hint} (a file name may not have a comma, and columns \
          follow a colon); it {FORM}"
@@ -116,7 +116,7 @@ impl CoupleArg {
         let file = self.file.display();
         Couple {
             mode: self.mode.clone(),
-            table: Given::path(&self.file),
+            table: TableSource::path(&self.file),
             columns: self.columns.clone(),
             split: self.split.clone(),
             kind: self.kind,
@@ -147,7 +147,7 @@ mod tests {
         let plain = parse("user=a.tns").unwrap();
         assert_eq!((plain.kind, plain.weight), (None, None));
         let full = parse("1=dir/a=b.tns,weight=0.5,graph").unwrap();
-        assert_eq!((full.kind, full.weight), (Some(Kind::Graph), Some(0.5)));
+        assert_eq!((full.kind, full.weight), (Some(Absent::Graph), Some(0.5)));
         assert_eq!(full.file, PathBuf::from("dir/a=b.tns"));
     }
 

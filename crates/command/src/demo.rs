@@ -25,7 +25,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let world = world::generate(&WorldParams { seed: args.seed, ..WorldParams::default() });
     let coupled = world.problem()?;
     let plain = coupled.alone()?;
-    let kept = KeptData::of(&coupled, &args.out)?;
+    let kept = KeptData::new(&coupled, &args.out)?;
     let data = coupled.clone();
     let flag = interrupt::flag()?;
     let mut runs = Vec::new();
@@ -96,7 +96,7 @@ fn print_groups(world: &World, plain: &Run, coupled: &Run, seed: u64) -> anyhow:
         let mode = &run.model.modes()[BUSINESS];
         let planted: Vec<u32> =
             (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();
-        let params = ClusterParams { k: K::Given(THEMES.len()), top: 0, seed, ..ClusterParams::default() };
+        let params = ClusterParams { k: K::Fixed(THEMES.len()), top: 0, seed, ..ClusterParams::default() };
         let clusters = discovery::clusters(&run.model, None, BUSINESS, params)?;
         Ok(agreement(&planted, &clusters.of_row))
     };
@@ -118,7 +118,7 @@ fn print_recommendations(model: &Model, data: &Problem) -> anyhow::Result<()> {
     let recommender = Recommender::new(model, USER, BUSINESS, &[])?.without_seen(data)?;
     let best = recommender.best(&[user], RECOMMENDED);
     let reasons = Reasons::new(&recommender, Some(data), 3)?;
-    let why = reasons.of(&[user], &best);
+    let why = reasons.explain(&[user], &best);
     let name = |mode: usize, row: u32| {
         let mode = &model.modes()[mode];
         mode.label(mode.id(row as usize)).into_owned()

@@ -29,7 +29,7 @@ pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
 /// Whether what was typed is wrong.
 pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<Usage>()
-        || matches!(error.downcast_ref(), Some(Error::Param { .. } | Error::Asked(_) | Error::Unknown(_)))
+        || matches!(error.downcast_ref(), Some(Error::Param { .. } | Error::Request(_) | Error::Unknown(_)))
 }
 
 /// Tells the user what went wrong: exit code 2 for what was typed, 1 for the rest.

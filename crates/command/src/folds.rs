@@ -54,7 +54,7 @@ struct Spread {
 
 impl Spread {
     /// The mean and the standard deviation of two or more numbers.
-    fn of(numbers: &[f64]) -> Self {
+    fn new(numbers: &[f64]) -> Self {
         let count = numbers.len() as f64;
         let mean = numbers.iter().sum::<f64>() / count;
         let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
@@ -122,7 +122,7 @@ fn finish(
     folds: &[Fold],
     modes: &[Mode],
 ) -> anyhow::Result<ExitCode> {
-    let of = |error: fn(&Fold) -> f64| Spread::of(&folds.iter().map(error).collect::<Vec<_>>());
+    let of = |error: fn(&Fold) -> f64| Spread::new(&folds.iter().map(error).collect::<Vec<_>>());
     let all = All {
         folds: folds.len(),
         rmse: of(|fold| fold.rmse),
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_spread_is_that_of_a_sample() {
-        let Spread { mean, sd } = Spread::of(&[1.0, 2.0, 3.0, 4.0]);
+        let Spread { mean, sd } = Spread::new(&[1.0, 2.0, 3.0, 4.0]);
         assert!((mean - 2.5).abs() < 1e-12 && (sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-12, "{mean} {sd}");
     }
 }

@@ -20,9 +20,9 @@ mod folds;
 mod generate;
 mod import;
 mod interrupt;
-mod later;
 mod memory;
 mod modes;
+mod new_data;
 mod out;
 mod pages;
 mod predict;
@@ -62,8 +62,8 @@ fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(&args),
         Verb::Generate(args) => generate::run(&args),
         Verb::Bench(args) => bench::run(&args),
-        Verb::FoldIn(args) => later::fold_in(&args),
-        Verb::Update(args) => later::update(&args),
+        Verb::FoldIn(args) => new_data::fold_in(&args),
+        Verb::Update(args) => new_data::update(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Completions(args) => pages::completions(&args),

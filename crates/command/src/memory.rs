@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use s3cmtf::files::KeptData;
-use s3cmtf::{Entries, Memory, Model, Params, Problem, Room, StoredProblem, Training, files};
+use s3cmtf::{Entries, Memory, MemoryBudget, Model, Params, Problem, StoredProblem, Training, files};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
@@ -17,7 +17,7 @@ const LEAST: u64 = 8_000_000;
 /// A problem with its entries in memory, or without.
 pub(crate) enum Data {
     Whole(Problem),
-    Stored(StoredProblem, Room),
+    Stored(StoredProblem, MemoryBudget),
 }
 
 impl Data {
@@ -28,7 +28,7 @@ impl Data {
         };
         let Some(path) = problem::kept(&args.tensor)? else {
             let problem = problem::read(&args.tensor, &args.data, init)?;
-            let Memory { model, entries } = Memory::of(&problem, problem.entries().len(), params);
+            let Memory { model, entries } = Memory::estimate(&problem, problem.entries().len(), params);
             let needed = (model + entries) as u64 + PROGRAM;
             if needed > most {
                 return Err(usage(format!(
@@ -47,7 +47,7 @@ impl Data {
     /// Opens a converted file. Entries that do not fit are put in order in a folder.
     pub(crate) fn kept(path: &Path, most: u64, params: &Params, folder: PathBuf) -> anyhow::Result<Self> {
         let stored = files::open_problem(path)?;
-        let Memory { model, entries } = Memory::of(stored.frame(), stored.count(), params);
+        let Memory { model, entries } = Memory::estimate(stored.frame(), stored.count(), params);
         let (rest, entries) = (model as u64 + PROGRAM, entries as u64);
         if rest + entries <= most {
             return Ok(Data::Whole(files::load_problem(path)?));
@@ -65,7 +65,7 @@ impl Data {
             folder.display()
         ));
         let memory = most.saturating_sub(rest).max(LEAST);
-        let room = Room::new(memory as usize, move || files::scratch(&folder));
+        let room = MemoryBudget::new(memory as usize, move || files::scratch(&folder));
         Ok(Data::Stored(stored, room))
     }
 
@@ -95,7 +95,7 @@ impl Data {
 
     /// What all entries take once they are read again after training, with what a report works out of them.
     pub(crate) fn again(&self, params: &Params) -> u64 {
-        let Memory { model, .. } = Memory::of(self.frame(), self.count(), params);
+        let Memory { model, .. } = Memory::estimate(self.frame(), self.count(), params);
         // An index per mode and a value, of 4 bytes each, twice.
         PROGRAM + (model + 8 * (self.frame().order() + 1) * self.count()) as u64
     }
@@ -104,7 +104,7 @@ impl Data {
     pub(crate) fn keep(&self, tensor: &[PathBuf], folder: &Path) -> anyhow::Result<KeptData> {
         Ok(match (problem::kept(tensor)?, self) {
             (Some(path), _) => KeptData::there(path)?,
-            (None, data) => KeptData::of(data.frame(), folder)?,
+            (None, data) => KeptData::new(data.frame(), folder)?,
         })
     }
 

@@ -20,5 +20,5 @@ pub(crate) fn spec(mode: &Mode) -> Option<ModeSpec> {
         Binning::Standard { .. } => None,
     });
     let name = (mode.name() != naming.column).then(|| mode.name().to_owned());
-    Some(ModeSpec { name, column: Selector::of(&naming.column), bins })
+    Some(ModeSpec { name, column: Selector::parse(&naming.column), bins })
 }

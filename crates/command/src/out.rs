@@ -26,7 +26,7 @@ pub(crate) fn check_apart(
 pub(crate) fn format(path: &Path) -> anyhow::Result<OutFormat> {
     files::check_file(path)?;
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    match (OutFormat::of(path), ending.as_deref()) {
+    match (OutFormat::from_path(path), ending.as_deref()) {
         (Some(format @ (OutFormat::Csv | OutFormat::Parquet)), _) => Ok(format),
         (None, None | Some("txt")) => Ok(OutFormat::Csv),
         (_, ending) => {

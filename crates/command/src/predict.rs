@@ -81,5 +81,5 @@ fn write_values(values: &[f32], stds: Option<&[f32]>, out: &mut dyn Write) -> io
 /// Writes a table to a file, in the format of its ending, or as CSV to stdout.
 fn write_table(table: &Table, path: Option<&Path>) -> anyhow::Result<()> {
     let Some(path) = path else { return print::out(|out| files::write_csv(out, table)) };
-    Ok(files::write_table(path, OutFormat::of(path).unwrap_or(OutFormat::Csv), table)?)
+    Ok(files::write_table(path, OutFormat::from_path(path).unwrap_or(OutFormat::Csv), table)?)
 }

@@ -4,7 +4,7 @@ mod all;
 
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Best, Other, Reason, Reasons, Recommender, Scored, Worth};
+use s3cmtf::discovery::{self, Best, ConceptEffect, Other, Reason, Reasons, Recommender, Scored};
 use s3cmtf::files;
 use s3cmtf::{Mode, Model, Problem};
 use serde::Serialize;
@@ -31,7 +31,7 @@ struct Recommended<'a> {
     at: &'a [Other],
     seen_left_out: usize,
     recommendations: Vec<Recommendation<'a>>,
-    profile: Vec<Worth>,
+    profile: Vec<ConceptEffect>,
 }
 
 #[derive(Serialize)]
@@ -149,7 +149,7 @@ fn one(
 ) -> anyhow::Result<()> {
     let (whom, what) = (&model.modes()[by], &model.modes()[items]);
     let best = recommender.best(&[row], args.top);
-    let why = reasons.of(&[row], &best);
+    let why = reasons.explain(&[row], &best);
     let because = |reason: &Reason| {
         let concept = &reasons.concepts()[reason.concept];
         Because {
@@ -243,11 +243,11 @@ pub(crate) fn nothing(args: &RecommendArgs) -> String {
 
 /// What the concepts are worth to somebody, and who is at their ends: of those that say something the strongest, the weakest
 /// and all that were named.
-fn profiled(profile: &[Worth], named: &[&str]) -> Vec<String> {
+fn profiled(profile: &[ConceptEffect], named: &[&str]) -> Vec<String> {
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
-    let row = |worth: &Worth| {
-        let Worth { own_strength, adds, usual, concept } = worth;
+    let row = |worth: &ConceptEffect| {
+        let ConceptEffect { own_strength, adds, usual, concept } = worth;
         let mut cells = vec![
             Cell::new(show::HEADING, &concept.name),
             short(*own_strength).into(),
@@ -263,12 +263,12 @@ fn profiled(profile: &[Worth], named: &[&str]) -> Vec<String> {
         cells.push(ends.into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join(" / ").into());
         cells
     };
-    let telling: Vec<&Worth> = profile.iter().filter(|worth| worth.concept.telling).collect();
+    let telling: Vec<&ConceptEffect> = profile.iter().filter(|worth| worth.concept.telling).collect();
     let weak = telling.len().saturating_sub(WEAKEST);
-    let is_shown = |(place, worth): &(usize, &Worth)| {
+    let is_shown = |(place, worth): &(usize, &ConceptEffect)| {
         *place < STRONGEST || *place >= weak || named.contains(&worth.concept.name.as_str())
     };
-    let shown: Vec<&Worth> =
+    let shown: Vec<&ConceptEffect> =
         telling.into_iter().enumerate().filter(is_shown).map(|(_, worth)| worth).collect();
     let mut headings = vec!["concept", ">strength", "", ">adds", ">usual"];
     headings.extend(has_times.then_some("=over time"));

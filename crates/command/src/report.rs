@@ -57,7 +57,7 @@ pub(crate) fn write(
     options: &Options,
     path: &Path,
 ) -> anyhow::Result<usize> {
-    let page = render(&Report::of(model, record, known, options)?)?;
+    let page = render(&Report::new(model, record, known, options)?)?;
     files::write_atomically(path, |file| file.write_all(page.as_bytes()))?;
     Ok(page.len())
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
     let similar = discovery::similar(&model, mode, id, args.level, args.top)?;
-    if Space::of(&model, mode, args.level).is_line() {
+    if Space::new(&model, mode, args.level).is_line() {
         let name = known.name();
         print::note(format_args!(
             "all that the model knows of {name} goes in one direction, so that likeness says little"

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use s3cmtf::files::{self, Format, OutFormat, Source};
 use s3cmtf::holdout;
-use s3cmtf::table::{Column, Data, Kind, Selector, Table, Want, time};
+use s3cmtf::table::{Column, ColumnType, Data, Selector, Table, Want, time};
 
 use crate::args::SplitArgs;
 use crate::failure::usage;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &SplitArgs) -> anyhow::Result<ExitCode> {
             path.display()
         )));
     }
-    let source = source::of(&args.tensor, &args.file)?;
+    let source = source::open(&args.tensor, &args.file)?;
     let format = files::format(&source)?;
     if args.to.is_some() && format == Format::Tns {
         return Err(usage("--to is for tables with headings, but the tensor is a file of indices"));
@@ -84,13 +84,15 @@ fn held(args: &SplitArgs, source: &Source, rows: usize) -> anyhow::Result<Vec<bo
     let share = args.test.unwrap_or(SHARE);
     let held = match (&args.time, &args.mode, args.leave) {
         (Some(column), _, _) => {
-            let Data::Times(times) = read_column(source, column, Kind::Time)? else { return Ok(Vec::new()) };
+            let Data::Times(times) = read_column(source, column, ColumnType::Time)? else {
+                return Ok(Vec::new());
+            };
             match args.after.as_ref().and_then(|after| time::parse(after.as_bytes())) {
                 Some(after) => times.iter().map(|time| *time >= after).collect(),
                 None => holdout::last(&times, share)?,
             }
         }
-        (None, Some(column), Some(count)) => match read_column(source, column, Kind::Id)? {
+        (None, Some(column), Some(count)) => match read_column(source, column, ColumnType::Id)? {
             Data::Texts { codes, .. } => holdout::leave(&codes, count, args.seed),
             Data::Integers(ids) | Data::Times(ids) => holdout::leave(&ids, count, args.seed),
             Data::Numbers(numbers) => {
@@ -112,8 +114,8 @@ fn held(args: &SplitArgs, source: &Source, rows: usize) -> anyhow::Result<Vec<bo
     Ok(held)
 }
 
-fn read_column(source: &Source, column: &str, kind: Kind) -> anyhow::Result<Data> {
-    let mut table = files::read_table(source, &[Want { column: Selector::of(column), kind }])?;
+fn read_column(source: &Source, column: &str, kind: ColumnType) -> anyhow::Result<Data> {
+    let mut table = files::read_table(source, &[Want { column: Selector::parse(column), kind }])?;
     let column = table.columns.pop().context("no column was read")?;
     Ok(column.data)
 }
@@ -121,15 +123,17 @@ fn read_column(source: &Source, column: &str, kind: Kind) -> anyhow::Result<Data
 /// All columns. Those of a file with types keep them; of a text only numbers become such, and only `into_types`, since
 /// anything else stays exactly as it is written.
 fn read_all(source: &Source, is_text: bool, into_types: bool) -> anyhow::Result<Table> {
-    let (names, kinds): (Vec<String>, Vec<Kind>) = files::kinds(source)?.into_iter().unzip();
+    let (names, kinds): (Vec<String>, Vec<ColumnType>) = files::kinds(source)?.into_iter().unzip();
     let kinds = kinds.into_iter().map(|kind| match kind {
-        Kind::Number if into_types || !is_text => Kind::Number,
-        Kind::Time if !is_text => Kind::Time,
-        _ => Kind::Id,
+        ColumnType::Number if into_types || !is_text => ColumnType::Number,
+        ColumnType::Time if !is_text => ColumnType::Time,
+        _ => ColumnType::Id,
     });
     // By name where there is one: the next file may have its columns in another order.
-    let column = |(place, name): (usize, &String)| match Selector::of(name) {
-        Selector::Name(_) if names.iter().filter(|other| *other == name).count() == 1 => Selector::of(name),
+    let column = |(place, name): (usize, &String)| match Selector::parse(name) {
+        Selector::Name(_) if names.iter().filter(|other| *other == name).count() == 1 => {
+            Selector::parse(name)
+        }
         _ => Selector::Place(place),
     };
     let columns = names.iter().enumerate().map(column);

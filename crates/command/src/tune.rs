@@ -62,7 +62,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let entries = problem.entries().len();
     // Where matrices are in the file of a whole problem, no flag leaves one out.
     let matrices = problem.coupled().len() == args.data.couple.len();
-    let obvious = Typed::of(&problem);
+    let obvious = Typed::new(&problem);
     // What is counted or added up is another value in a longer time.
     let bins = obvious.is_some()
         && args.data.duplicates.is_none_or(|how| how == Duplicates::Mean)

@@ -6,14 +6,14 @@
 //!
 //! 1. [`Kernels::combine`]: `T = sum_o w[o] G[o]`, once per chunk of entries that agree in the outer modes;
 //! 2. [`Kernels::bilinear`]: one gradient step on both inner rows per entry, and `M = sum e a b'` for the chunk;
-//! 3. [`Kernels::spread`]: `h[o] = <G[o], M>`, the outer modes' gradient, and the step `G[o] += s w[o] M`.
+//! 3. [`Kernels::core_step`]: `h[o] = <G[o], M>`, the outer modes' gradient, and the step `G[o] += s w[o] M`.
 //!
 //! Entries that share their outer rows with few others, or with none, go through the same three steps in a *mixed* chunk,
 //! where each has its own `T` and the chunk shares the way through the core ([`Kernels::combine_mixed`] and so on).
 //!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
-//! Those are the kernels of gradient steps. [`Normal`] has those of solving for whole rows.
+//! Those are the kernels of gradient steps. [`NormalEquations`] has those of solving for whole rows.
 //!
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
@@ -31,7 +31,7 @@ mod vector;
 
 pub use buffers::{Aligned, Buffers};
 pub use memory::zeros;
-pub use normal::Normal;
+pub use normal::NormalEquations;
 pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
@@ -278,7 +278,7 @@ impl Kernels {
     ///
     /// # Panics
     /// If `core` is not one slice per weight, or `buffers` are another shape's.
-    pub fn spread(
+    pub fn core_step(
         &self,
         core: &mut [f32],
         weights: &[f32],
@@ -291,7 +291,7 @@ impl Kernels {
         let length = weights.len().checked_mul(self.shape.slice());
         assert_eq!(Some(core.len()), length, "one slice of the core per weight");
         assert_eq!(h.len(), weights.len(), "one number per weight");
-        arch::spread(self.level, &self.shape, core, weights, reg, step, buffers, h);
+        arch::core_step(self.level, &self.shape, core, weights, reg, step, buffers, h);
     }
 
     /// The most entries of a mixed chunk: entries that need not agree in anything.

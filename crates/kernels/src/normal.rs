@@ -8,14 +8,14 @@ use crate::{CHUNK, Level, MAX_RANK, arch};
 
 /// The kernels for one instruction set, a mode whose rows are solved for, and a partner mode whose rows entries name.
 #[derive(Clone, Copy, Debug)]
-pub struct Normal {
+pub struct NormalEquations {
     level: Level,
     rank: usize,
     partner: usize,
     lanes: usize,
 }
 
-impl Normal {
+impl NormalEquations {
     /// The kernels for a mode's rank and its partner's.
     ///
     /// # Panics
@@ -28,7 +28,7 @@ impl Normal {
         );
         // Half a vector of sixteen is a whole vector of eight, and cheaper.
         let level = if level == Level::Avx512 && rank.max(partner) <= 8 { Level::Avx2 } else { level };
-        Normal { level, rank, partner, lanes: level.lanes() }
+        NormalEquations { level, rank, partner, lanes: level.lanes() }
     }
 
     /// The mode's rank, up to a whole vector: the length of a design.
@@ -62,7 +62,7 @@ impl Normal {
     }
 
     /// The design of each entry, `d = s T' b`: `b` is the partner's row that it names and `s` its scale. `t` has a row of
-    /// [`Normal::pad`] numbers for each of the partner's concepts, `d` one for each entry.
+    /// [`NormalEquations::pad`] numbers for each of the partner's concepts, `d` one for each entry.
     ///
     /// # Panics
     /// If a length is not as said, there are more than [`CHUNK`] entries, or an index lies outside.
@@ -78,7 +78,7 @@ impl Normal {
     }
 
     /// Adds to `squares` the products `d d'` of designs and to `products` their `value d`. `squares` has a row of
-    /// [`Normal::pad`] numbers per concept, of which only the lower triangle has a meaning.
+    /// [`NormalEquations::pad`] numbers per concept, of which only the lower triangle has a meaning.
     ///
     /// # Panics
     /// If a length is not as said.
@@ -92,7 +92,7 @@ impl Normal {
     /// For each entry `w . b`, with the partner's row `b` that it names; `w` is padded with zeros.
     ///
     /// # Panics
-    /// If `w` is not [`Normal::partner_pad`] numbers, `out` not one per entry, or an index lies outside.
+    /// If `w` is not [`NormalEquations::partner_pad`] numbers, `out` not one per entry, or an index lies outside.
     pub fn project(&self, w: &[f32], rows: &[f32], indices: &[u32], out: &mut [f32]) {
         assert!(
             w.len() == self.partner_pad() && out.len() == indices.len(),
@@ -104,7 +104,7 @@ impl Normal {
     /// Adds to `sum` the partner's rows that entries name, each times its weight.
     ///
     /// # Panics
-    /// If `sum` is not [`Normal::partner_pad`] numbers, there is not a weight per entry, or an index lies outside.
+    /// If `sum` is not [`NormalEquations::partner_pad`] numbers, there is not a weight per entry, or an index lies outside.
     pub fn collect(&self, rows: &[f32], indices: &[u32], weights: &[f32], sum: &mut [f32]) {
         assert!(
             sum.len() == self.partner_pad() && weights.len() == indices.len(),

@@ -1,6 +1,6 @@
 //! The kernels of solving for rows, on every level, against plain loops in f64.
 
-use s3cmtf_kernels::{CHUNK, Level, Normal};
+use s3cmtf_kernels::{CHUNK, Level, NormalEquations};
 
 struct Numbers(u64);
 
@@ -37,7 +37,7 @@ fn designs_and_their_sums() {
         for (rank, partner) in
             [(1, 1), (2, 3), (5, 8), (8, 8), (12, 12), (10, 17), (16, 5), (19, 12), (33, 40)]
         {
-            let normal = Normal::new(level, rank, partner);
+            let normal = NormalEquations::new(level, rank, partner);
             let pad = normal.pad();
             for count in [1, 2, 3, 4, 5, 7, 8, 13, CHUNK] {
                 let t = padded(&mut numbers, partner, rank, pad);
@@ -83,7 +83,7 @@ fn projections_and_their_transpose() {
     let mut numbers = Numbers(8);
     for level in Level::available() {
         for rank in [1, 3, 4, 8, 12, 16, 21, 40] {
-            let normal = Normal::new(level, 12, rank);
+            let normal = NormalEquations::new(level, 12, rank);
             let pad = normal.partner_pad();
             for count in [1, 3, 4, 6, 64, 131] {
                 let w = padded(&mut numbers, 1, rank, pad);
@@ -113,7 +113,7 @@ fn folding_and_its_transpose() {
     let mut numbers = Numbers(9);
     for level in Level::available() {
         for (rank, slices, times) in [(12, 1, 1), (12, 5, 3), (20, 7, 12), (3, 4, 2)] {
-            let normal = Normal::new(level, rank, rank);
+            let normal = NormalEquations::new(level, rank, rank);
             let len = times * normal.pad();
             let (core, weights) = (numbers.list(slices * len), numbers.list(slices));
             let mut out = numbers.list(len);
@@ -135,7 +135,7 @@ fn folding_and_its_transpose() {
 #[test]
 #[should_panic(expected = "lies outside")]
 fn an_index_outside_is_refused() {
-    let normal = Normal::new(Level::best(), 3, 3);
+    let normal = NormalEquations::new(Level::best(), 3, 3);
     let (w, rows) = (vec![0.0; normal.partner_pad()], [0.0; 6]);
     normal.project(&w, &rows, &[0, 2], &mut [0.0; 2]);
 }

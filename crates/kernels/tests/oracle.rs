@@ -214,7 +214,7 @@ fn full_core_kernels_agree_with_the_oracle_on_every_level() {
             }
             let sums = run_bilinear(&kernels, case, &mut data, &mut buffers);
             let mut got_h = vec![0.0; case.outer];
-            kernels.spread(&mut core, &data.weights, 0.3, case.step, &buffers, &mut got_h);
+            kernels.core_step(&mut core, &data.weights, 0.3, case.step, &buffers, &mut got_h);
             assert!(
                 (sums.squared_error - squared_error).abs() <= 1e-4 * squared_error + 1e-4,
                 "{label} error"

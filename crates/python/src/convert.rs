@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
-use s3cmtf::{Factor, Params, Preset, Said};
+use s3cmtf::{Factor, Params, PartialParams, Preset};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,8 +22,8 @@ pub(crate) fn said(
     for (name, setting) in settings.iter() {
         said.insert(name.extract()?, value(&setting)?);
     }
-    let preset = preset.map_or(Ok(Preset::default()), Preset::of).map_err(exception)?;
-    let said = Said::new(said);
+    let preset = preset.map_or(Ok(Preset::default()), Preset::parse).map_err(exception)?;
+    let said = PartialParams::new(said);
     let said = any_rank.map_or(said.clone(), |order| said.with_any_rank(order));
     said.params(preset, init).map_err(exception)
 }
@@ -43,7 +43,7 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(flag) = object.extract::<bool>() {
         Ok(flag.into())
     } else {
-        object.extract::<f64>().map(Said::number).map_err(|_| odd(object))
+        object.extract::<f64>().map(PartialParams::number).map_err(|_| odd(object))
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn recommend<'py>(
         let rows = rows(run, by, entities.as_deref())?;
         let reasons = Reasons::new(&recommender, run.data.as_ref(), 1)?;
         let best = recommender.best(&rows, n.unwrap_or(TOP));
-        let why = reasons.of(&rows, &best);
+        let why = reasons.explain(&rows, &best);
         let words =
             why.iter().flatten().map(|why| why.as_ref().map_or(String::new(), |why| reasons.words(why)));
         let whom: Vec<u32> =
@@ -152,10 +152,10 @@ pub(crate) fn clusters<'py>(
 ) -> PyResult<Clustered<'py>> {
     let (model, data) = (&run.run.model, run.data.as_ref());
     let rows = model.modes()[mode].rows();
-    let k = k.map_or(K::Auto(most.unwrap_or(MOST_CLUSTERS).min(rows)), K::Given);
+    let k = k.map_or(K::Auto(most.unwrap_or(MOST_CLUSTERS).min(rows)), K::Fixed);
     let params = ClusterParams { k, level, top: n.unwrap_or(TOP), seed: seed.unwrap_or(SEED) };
     let (found, map) = detached(py, || {
-        Ok((discovery::clusters(model, data, mode, params)?, Space::of(model, mode, level).map()))
+        Ok((discovery::clusters(model, data, mode, params)?, Space::new(model, mode, level).map()))
     })?;
     let map = map.concat().into_pyarray(py).reshape([rows, 2])?;
     Ok((json(&found)?, found.of_row.into_pyarray(py), map))
@@ -187,7 +187,7 @@ pub(crate) fn write_report(py: Python<'_>, run: &Run, path: PathBuf, title: Stri
     detached(py, || {
         files::check_file(&path)?;
         let known = Known { data: run.data.as_ref(), test: run.test.as_ref() };
-        let report = Report::of(&run.run.model, &run.run.record, known, &Options { title, command })?;
+        let report = Report::new(&run.run.model, &run.run.record, known, &Options { title, command })?;
         let page = render(&report)?;
         files::write_atomically(&path, |file| file.write_all(page.as_bytes()))
     })

@@ -49,12 +49,12 @@ fn in_python(error: Error) -> Error {
             };
             Error::Param { name, expected, value }
         }
-        Error::Asked(what) => {
+        Error::Request(what) => {
             let named =
                 [("threads cannot be", "n_threads cannot be"), ("core cannot be", "core_kind cannot be")];
             let found =
                 named.iter().find_map(|(own, here)| Some(format!("{here}{}", what.strip_prefix(own)?)));
-            Error::Asked(found.unwrap_or(what))
+            Error::Request(found.unwrap_or(what))
         }
         other => other,
     }

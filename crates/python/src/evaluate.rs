@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::table::Table;
 
 /// What recommendations are measured by: to whom, what, how many, from which value on, and with how much caution.
-type Asked = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>);
+type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>);
 
 /// How far predictions lie from the entries of a table, as JSON. With `more` also how good recommendations are, and errors by
 /// segment; what cannot be measured and was not asked for is a note.
@@ -23,7 +23,7 @@ pub(crate) fn evaluate(
     entries: &Table,
     value: Option<&str>,
     clip: Option<bool>,
-    more: Option<Asked>,
+    more: Option<Options>,
 ) -> PyResult<String> {
     let (given, model, data) = (entries.0.clone(), &run.run.model, run.data.as_ref());
     let measured = detached(py, || {
@@ -34,7 +34,7 @@ pub(crate) fn evaluate(
         let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();
         if let Some(more) = more {
             let params = params(more);
-            let asked = more != Asked::default();
+            let asked = more != Options::default();
             match discovery::ranking(model, data, &entries, params) {
                 // Nobody has asked: a test of what training has seen is one of errors.
                 Err(Error::Problem(why)) if !asked => notes.push(why),
@@ -56,7 +56,7 @@ pub(crate) fn evaluate(
     convert::json(&measured)
 }
 
-fn params((by, items, k, relevant, caution): Asked) -> RankingParams {
-    let usual = RankingParams::of(by, items);
+fn params((by, items, k, relevant, caution): Options) -> RankingParams {
+    let usual = RankingParams::new(by, items);
     RankingParams { k: k.unwrap_or(usual.k), relevant, caution: caution.unwrap_or(usual.caution), ..usual }
 }

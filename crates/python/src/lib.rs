@@ -6,7 +6,7 @@ mod convert;
 mod discover;
 mod error;
 mod evaluate;
-mod later;
+mod new_data;
 mod pool;
 mod problem;
 mod run;
@@ -35,7 +35,7 @@ mod _s3cmtf {
     #[pymodule_export]
     use crate::evaluate::evaluate;
     #[pymodule_export]
-    use crate::later::take_in;
+    use crate::new_data::take_in;
     #[pymodule_export]
     use crate::problem::Problem;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use s3cmtf::input::{Input, Note};
 use s3cmtf::prepare::ModeSpec;
 use s3cmtf::table::Selector;
-use s3cmtf::{Coupled, Duplicates, Entries, Error, Kind, files};
+use s3cmtf::{Absent, Coupled, Duplicates, Entries, Error, files};
 
 use crate::error::{detached, exception};
 use crate::table::{Couple, Table, couples};
@@ -41,7 +41,7 @@ impl Problem {
         duplicates: Option<&str>,
     ) -> PyResult<(Self, Vec<String>)> {
         let modes = modes.map(|modes| modes.iter().map(mode).collect::<PyResult<Vec<_>>>()).transpose()?;
-        let duplicates = duplicates.map(Duplicates::of).transpose().map_err(exception)?;
+        let duplicates = duplicates.map(Duplicates::parse).transpose().map_err(exception)?;
         let (tensor, couple) = (tensor.0.clone(), couples(&couple));
         let input = Input { modes, value, couple, duplicates, ..Input::new(tensor) };
         let mut notes = Vec::new();
@@ -111,7 +111,7 @@ fn mode(spec: &Bound<'_, PyAny>) -> PyResult<ModeSpec> {
 /// A coupled matrix by indices, of which Python knows nothing more.
 struct Matrix {
     mode: usize,
-    kind: Kind,
+    kind: Absent,
     indices: Vec<Vec<u32>>,
     values: Vec<f32>,
     weight: Option<f32>,
@@ -132,7 +132,7 @@ impl Matrix {
 fn matrix((mode, kind, rows, columns, values, weight, name): &Indexed<'_>) -> PyResult<Matrix> {
     Ok(Matrix {
         mode: *mode,
-        kind: Kind::of(kind).map_err(exception)?,
+        kind: Absent::parse(kind).map_err(exception)?,
         indices: vec![rows.as_slice()?.to_vec(), columns.as_slice()?.to_vec()],
         values: values.as_slice()?.to_vec(),
         weight: *weight,

@@ -138,7 +138,7 @@ impl Run {
         let data = self.data.as_ref().filter(|_| data);
         detached(py, || {
             files::check_out(&folder)?;
-            let kept = data.map(|data| KeptData::of(data, &folder)).transpose()?;
+            let kept = data.map(|data| KeptData::new(data, &folder)).transpose()?;
             // Here everything is still in memory, and a second try costs nothing.
             files::save_with(&self.run, kept.as_ref(), &folder)?.map_or(Ok(()), Err)
         })

@@ -10,15 +10,15 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::files::{Fetch, Frame, Raw};
-use s3cmtf::input::{self, Given};
+use s3cmtf::input::{self, TableSource};
 use s3cmtf::table::Empty;
-use s3cmtf::{Error, Kind};
+use s3cmtf::{Absent, Error};
 
 use crate::error::exception;
 
 /// A table, of which nothing has been read yet.
 #[pyclass(frozen, module = "s3cmtf._s3cmtf")]
-pub(crate) struct Table(pub(crate) Given);
+pub(crate) struct Table(pub(crate) TableSource);
 
 #[pymethods]
 impl Table {
@@ -26,7 +26,7 @@ impl Table {
     #[staticmethod]
     fn files(paths: Vec<PathBuf>, format: Option<&str>, header: Option<bool>) -> PyResult<Self> {
         let format = format.map(str::parse).transpose().map_err(PyValueError::new_err)?;
-        Ok(Table(Given::Files { paths, format, header, empty: Empty::Refuse }))
+        Ok(Table(TableSource::Files { paths, format, header, empty: Empty::Refuse }))
     }
 
     /// Whatever has `__arrow_c_stream__`.
@@ -36,7 +36,7 @@ impl Table {
         let batches: Result<Vec<RecordBatch>, _> = stream.0.collect();
         let batches = batches.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
         let frame = Frame::of_batches(name, names, &batches).map_err(exception)?;
-        Ok(Table(Given::Frame(Arc::new(frame), Empty::Refuse)))
+        Ok(Table(TableSource::Frame(Arc::new(frame), Empty::Refuse)))
     }
 
     /// The same table, whose rows with an empty value are left out, or refused.
@@ -44,7 +44,7 @@ impl Table {
         let rule = if skip_empty { Empty::Skip } else { Empty::Refuse };
         let mut table = self.0.clone();
         match &mut table {
-            Given::Files { empty, .. } | Given::Frame(_, empty) => *empty = rule,
+            TableSource::Files { empty, .. } | TableSource::Frame(_, empty) => *empty = rule,
         }
         Table(table)
     }
@@ -53,7 +53,7 @@ impl Table {
     #[staticmethod]
     fn columns(name: &str, rows: usize, columns: Vec<(String, Py<PyAny>)>) -> Self {
         let columns = columns.into_iter().map(|(heading, column)| (heading, fetch(column)));
-        Table(Given::Frame(Arc::new(Frame::new(name, rows, columns.collect())), Empty::Refuse))
+        Table(TableSource::Frame(Arc::new(Frame::new(name, rows, columns.collect())), Empty::Refuse))
     }
 }
 
@@ -65,7 +65,7 @@ fn fetch(column: Py<PyAny>) -> Fetch {
             let (kind, array, labels): (String, Bound<'_, PyAny>, Option<Vec<String>>) = column.extract()?;
             raw(&kind, &array, labels)
         })
-        .map_err(|error: PyErr| Error::Asked(error.to_string()))
+        .map_err(|error: PyErr| Error::Request(error.to_string()))
     })
 }
 
@@ -101,7 +101,7 @@ impl Couple {
         weight: Option<f32>,
         name: Option<String>,
     ) -> PyResult<Self> {
-        let kind = absent.map(Kind::of).transpose().map_err(exception)?;
+        let kind = absent.map(Absent::parse).transpose().map_err(exception)?;
         let words = format!("couple {mode}");
         let (table, label) = (table.0.clone(), words.clone());
         let example = "columns=[\"{row}\", \"{column}\"]".into();

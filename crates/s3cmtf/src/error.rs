@@ -47,7 +47,7 @@ pub enum Error {
     Problem(String),
     /// What was asked for cannot be right, whatever the data hold.
     #[error("{0}")]
-    Asked(String),
+    Request(String),
     /// Nothing goes by the name that was given.
     #[error("{0}")]
     Unknown(String),

@@ -25,19 +25,20 @@ pub use model::{
     Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, StdScale, Uncertainty,
 };
 pub use params::{
-    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Preset, Said, Scheme, Start,
+    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, PartialParams, Preset,
+    Scheme, Start,
 };
 pub use problem::{
-    Blocks, Coupled, Duplicates, Entries, HoldOut, Kind, LeftOut, Mode, Naming, Problem, ProblemBuilder,
+    Absent, Blocks, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem, ProblemBuilder,
     StoredProblem, Visit, holdout,
 };
 pub use training::{
-    About, Checkpoint, DataRecord, Epoch, FoldIn, Folded, Gradient, Memory, Numbers, Record, Room, Run,
-    Scratch, Stop, Summary, Training, auto_ranks, gradient, objective,
+    Checkpoint, CheckpointMeta, DataRecord, Epoch, FoldIn, Folded, Gradient, Memory, MemoryBudget, Record,
+    Run, Scratch, StateArrays, Stop, Summary, Training, auto_ranks, gradient, objective,
 };
 pub use tune::{
-    Ablated, Ablation, AblationEvent, Becomes, Change, End, Event, Skip, Trial, Tuned, Tuning, Verdict, Why,
-    Worth,
+    Ablated, Ablation, AblationEffect, AblationEvent, Becomes, Change, End, Event, Skip, Trial, Tuned,
+    Tuning, Verdict, Why,
 };
 
 /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.

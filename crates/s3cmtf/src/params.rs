@@ -1,16 +1,16 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
 mod number;
+mod partial;
 mod ranks;
-mod said;
 
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Absent, Problem};
 
-pub use said::{Preset, Said};
+pub use partial::{PartialParams, Preset};
 
 /// The rank of algorithms that do not find one themselves.
 const RANK: usize = 10;
@@ -465,7 +465,7 @@ impl Params {
 
     /// What only the other algorithms can do is not asked of alternating least squares.
     fn check_als(&self, problem: &Problem) -> Result<(), Error> {
-        let graph = problem.coupled().iter().any(|matrix| matrix.kind() == Kind::Graph);
+        let graph = problem.coupled().iter().any(|matrix| matrix.kind() == Absent::Graph);
         let others = [
             (self.nonnegative, "sgd when the factors are non-negative"),
             (self.l1, "sgd when the regulariser is of absolute values"),

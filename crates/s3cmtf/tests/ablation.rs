@@ -1,4 +1,4 @@
-//! What parts of a problem are worth, where that is known.
+//! What parts of a problem are effect, where that is known.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Numbers;
-use s3cmtf::{Ablated, Ablation, AblationEvent, Coupled, Entries, Kind, LeftOut, Params, Problem, Verdict};
+use s3cmtf::{Ablated, Ablation, AblationEvent, Absent, Coupled, Entries, LeftOut, Params, Problem, Verdict};
 
 const USERS: usize = 120;
 const FILMS: usize = 300;
@@ -31,7 +31,7 @@ fn problem(noise_weight: Option<f32>) -> Problem {
     let films: Vec<u32> = (0..FILMS as u32).collect();
     let matrix = |columns: Vec<u32>, name: &str| {
         let entries = Entries::new(vec![films.clone(), columns], vec![1.0; FILMS]).unwrap();
-        Coupled::new(1, Kind::Zeros, entries).unwrap().named(name)
+        Coupled::new(1, Absent::Zeros, entries).unwrap().named(name)
     };
     let genres = matrix(films.iter().map(|film| film % GENRES as u32).collect(), "genres");
     let colours = matrix(films.iter().map(|_| numbers.below(6) as u32).collect(), "colours");
@@ -52,13 +52,13 @@ fn params() -> Params {
 }
 
 fn verdict(ablated: &Ablated, name: &str) -> Verdict {
-    ablated.parts.iter().find(|worth| worth.left_out.name() == name).unwrap().verdict
+    ablated.parts.iter().find(|effect| effect.left_out.name() == name).unwrap().verdict
 }
 
 #[test]
 fn what_says_something_helps_and_what_says_nothing_does_not() {
     let ablated = Ablation::new(problem(None), params()).run(|_| {}).unwrap();
-    let names: Vec<&str> = ablated.parts.iter().map(|worth| worth.left_out.name()).collect();
+    let names: Vec<&str> = ablated.parts.iter().map(|effect| effect.left_out.name()).collect();
     assert_eq!(names, ["genres", "colours", "month"]);
     assert_eq!(verdict(&ablated, "genres"), Verdict::Helps, "{:?}", ablated.parts);
     assert_ne!(verdict(&ablated, "colours"), Verdict::Helps, "{:?}", ablated.parts);
@@ -93,8 +93,8 @@ fn an_interrupt_keeps_what_is_known() {
                 told.push(format!("{} {again}", part.map_or("all", |_| "less")))
             }
             AblationEvent::Whole(_) => told.push("whole".into()),
-            AblationEvent::Worth(worth) => {
-                told.push(worth.left_out.name().to_owned());
+            AblationEvent::Effect(effect) => {
+                told.push(effect.left_out.name().to_owned());
                 flag.store(true, Ordering::Relaxed);
             }
             AblationEvent::Epoch(_) => {}

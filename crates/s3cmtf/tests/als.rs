@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
 use s3cmtf::{
-    Algorithm, Checkpoint, CoreKind, Coupled, Entries, FoldIn, Kind, Params, Problem, Run, Stop, Training,
+    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, FoldIn, Params, Problem, Run, Stop, Training,
 };
 
 fn alone(planted: &Planted) -> Problem {
@@ -87,7 +87,7 @@ fn threads_do_not_change_a_bit_and_the_rmse_is_that_of_the_model() {
 }
 
 /// A tensor of rank 2, a matrix of rank 2 whose rows are the first mode, and a row that the tensor does not know.
-fn coupled(kind: Kind) -> (Planted, Coupled, Vec<f32>) {
+fn coupled(kind: Absent) -> (Planted, Coupled, Vec<f32>) {
     let planted = planted(&[40, 30, 12], &[2, 2, 2], true, 0.0, 0.0, 3_000, 9);
     let found = fit(&planted, als(&[2], true)).model;
     let columns: Vec<[f32; 2]> = (0..10).map(|j| [(j as f32).sin(), (j as f32 * 1.7).cos()]).collect();
@@ -103,7 +103,7 @@ fn coupled(kind: Kind) -> (Planted, Coupled, Vec<f32>) {
 
 #[test]
 fn rows_are_found_by_coupled_matrices_alone() {
-    for kind in [Kind::Missing, Kind::Zeros] {
+    for kind in [Absent::Missing, Absent::Zeros] {
         let (planted, matrix, truth) = coupled(kind);
         let entries = &planted.train;
         let known: Vec<usize> = (0..entries.len()).filter(|&place| entries.indices(0)[place] != 7).collect();
@@ -126,7 +126,7 @@ fn what_it_does_not_have_is_refused() {
         Training::new(problem, params).run(|_| {}).unwrap_err().to_string()
     };
     let edges = Entries::new(vec![vec![0, 1], vec![1, 2]], vec![1.0; 2]).unwrap();
-    let graph = Coupled::new(0, Kind::Graph, edges).unwrap();
+    let graph = Coupled::new(0, Absent::Graph, edges).unwrap();
     let with_graph = Problem::builder(planted.train.clone()).couple(graph).build().unwrap();
     let expected = "algorithm should be bayes or sgd when a coupled matrix is a graph, but is als";
     assert_eq!(refused(als(&[2], false), with_graph), expected);
@@ -174,7 +174,7 @@ fn an_interrupt_keeps_the_best_so_far() {
 #[test]
 fn a_run_goes_on_from_any_checkpoint_and_from_a_model() {
     let planted = planted(&[30, 25, 12], &[3, 3, 3], true, 1.0, 0.2, 2_000, 3);
-    let (_, matrix, _) = coupled(Kind::Zeros);
+    let (_, matrix, _) = coupled(Absent::Zeros);
     let problem =
         Problem::builder(planted.train.clone()).sizes(vec![40, 25, 12]).couple(matrix).build().unwrap();
     let params = Params { epochs: 90, ..als(&[3], true) };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
 use s3cmtf::world::{World, WorldParams, generate};
-use s3cmtf::{Coupled, Entries, Kind, Params, Problem, Run, Stop, Training};
+use s3cmtf::{Absent, Coupled, Entries, Params, Problem, Run, Stop, Training};
 
 fn fit(problem: Problem, test: &Entries, params: Params) -> Run {
     Training::new(problem, params).test(test.clone()).run(|_| {}).unwrap()
@@ -129,11 +129,11 @@ fn coupled_rows_tell_of_entities_with_few_entries() {
 fn matrices_of_noise_do_no_harm() {
     let world =
         generate(&WorldParams { users: 600, businesses: 400, ratings: 12_000, ..WorldParams::default() });
-    let problem = |noise: Option<Kind>| {
+    let problem = |noise: Option<Absent>| {
         let mut builder = Problem::builder(world.ratings.clone()).sizes(vec![600, 400, 24]);
         if let Some(kind) = noise {
             let mut numbers = common::Numbers(5);
-            let columns = if kind == Kind::Graph { 400 } else { 20 };
+            let columns = if kind == Absent::Graph { 400 } else { 20 };
             let ids: Vec<u32> = (0..6_000).map(|_| numbers.below(400) as u32).collect();
             let others: Vec<u32> = (0..6_000).map(|_| numbers.below(columns) as u32).collect();
             let values = (0..6_000).map(|_| numbers.uniform().abs()).collect();
@@ -143,7 +143,7 @@ fn matrices_of_noise_do_no_harm() {
         builder.build().unwrap()
     };
     let plain = rmse(problem(None), &world.test, rank(8));
-    for kind in [Kind::Missing, Kind::Zeros, Kind::Graph] {
+    for kind in [Absent::Missing, Absent::Zeros, Absent::Graph] {
         let coupled = rmse(problem(Some(kind)), &world.test, rank(8));
         assert!(coupled < 1.01 * plain, "{}: {coupled} and not {plain}", kind.name());
     }
@@ -245,7 +245,7 @@ fn side_data_of_many_cells_that_have_nothing_to_do_with_the_tensor_do_no_harm() 
         if let Some(mode) = mode {
             // 72,000 or 120,000 cells beside 9,600 entries.
             let brands = one_hot([600, 400][mode], [120, 300][mode], 3);
-            builder = builder.couple(Coupled::new(mode, Kind::Zeros, brands).unwrap());
+            builder = builder.couple(Coupled::new(mode, Absent::Zeros, brands).unwrap());
         }
         rmse(builder.build().unwrap(), &world.test, rank(8))
     };
@@ -275,7 +275,7 @@ fn side_data_that_tell_offsets_are_used_where_there_are_few_entries() {
     let (train, test) = (draw(5_000), draw(2_000));
     let problem = |coupled: bool| {
         let builder = Problem::builder(train.clone()).sizes(vec![500, 2_000]);
-        let matrix = Coupled::new(1, Kind::Zeros, brands.clone()).unwrap();
+        let matrix = Coupled::new(1, Absent::Zeros, brands.clone()).unwrap();
         if coupled { builder.couple(matrix) } else { builder }.build().unwrap()
     };
     let without = rmse(problem(false), &test, rank(4));
@@ -290,7 +290,7 @@ fn side_data_that_tell_offsets_are_used_where_there_are_few_entries() {
 fn rows_and_columns_explain_a_matrix_with_a_weight() {
     let world =
         generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
-    for kind in [Kind::Zeros, Kind::Missing] {
+    for kind in [Absent::Zeros, Absent::Missing] {
         // Every cell is there, so that both kinds are the same matrix.
         let mut cells = vec![0.0f32; 200 * 6];
         for entry in 0..world.cities.len() {

@@ -3,7 +3,7 @@
 
 use s3cmtf::discovery::{self, ClusterParams, K, Reasons, Recommender, agreement};
 use s3cmtf::world::{World, WorldParams, generate};
-use s3cmtf::{Core, Coupled, Entries, Factor, Kind, Mode, Model, Naming, Params, Problem, Training};
+use s3cmtf::{Absent, Core, Coupled, Entries, Factor, Mode, Model, Naming, Params, Problem, Training};
 
 /// The models of a world with its coupled matrices and without.
 fn models(world: &World) -> [(Model, Problem); 2] {
@@ -28,7 +28,7 @@ fn coupled_matrices_make_clusters_clearer() {
             let params = ClusterParams { k, ..ClusterParams::default() };
             discovery::clusters(&model, Some(&problem), 1, params).unwrap()
         };
-        let (given, auto) = (clusters(K::Given(5)), clusters(K::Auto(10)));
+        let (given, auto) = (clusters(K::Fixed(5)), clusters(K::Auto(10)));
         let curve = auto.gap.unwrap();
         (agreement(&planted, &given.of_row), curve.gaps[4].gap, curve.k)
     });
@@ -55,13 +55,13 @@ fn diagonal_models_of_many_modes_and_concepts_are_read() {
         let found = discovery::concepts(&model, None, 3).unwrap();
         assert!(found.concepts.iter().all(|concept| concept.strength.is_finite() && concept.strength > 0.0));
         assert!(found.concepts.len() > modes && found.core.is_empty() && found.interactions.is_empty());
-        let params = ClusterParams { k: K::Given(2), ..ClusterParams::default() };
+        let params = ClusterParams { k: K::Fixed(2), ..ClusterParams::default() };
         assert_eq!(discovery::clusters(&model, None, 1, params).unwrap().of_row.len(), 12);
         assert_eq!(discovery::similar(&model, 1, 0, false, 5).unwrap().len(), 5);
         let recommender = Recommender::new(&model, 0, 1, &[]).unwrap();
         let reasons = Reasons::new(&recommender, None, 3).unwrap();
         assert!(reasons.profile(0).iter().all(|worth| worth.own_strength.is_finite()));
-        assert_eq!(reasons.of(&[0], &recommender.best(&[0], 4))[0].len(), 4);
+        assert_eq!(reasons.explain(&[0], &recommender.best(&[0], 4))[0].len(), 4);
     }
 }
 
@@ -124,7 +124,7 @@ fn labels_are_columns_that_were_observed_and_rare_ones_do_not_win() {
             vec![cells.iter().map(|cell| cell.0).collect(), cells.iter().map(|cell| cell.1).collect()];
         let entries = Entries::new(indices, cells.iter().map(|cell| cell.2).collect()).unwrap();
         let naming = Naming { column: name.into(), binning: None, labels: names.iter().collect() };
-        let matrix = Coupled::new(1, Kind::Zeros, entries).unwrap().named(format!("item/{name}"));
+        let matrix = Coupled::new(1, Absent::Zeros, entries).unwrap().named(format!("item/{name}"));
         matrix.columns_named(naming).unwrap()
     };
     let length: Vec<(u32, u32, f32)> =

@@ -4,7 +4,7 @@
 
 use s3cmtf::world::{World, WorldParams, generate};
 use s3cmtf::{
-    Algorithm, CoreKind, Coupled, Entries, FoldIn, Folded, Kind, Model, Params, Problem, Run, Training,
+    Absent, Algorithm, CoreKind, Coupled, Entries, FoldIn, Folded, Model, Params, Problem, Run, Training,
     gradient,
 };
 
@@ -47,9 +47,9 @@ fn problem(world: &World, ratings: Entries, keep: impl Fn(usize, u32) -> bool) -
     Problem::builder(ratings)
         .names(["user", "business", "month"].map(String::from).to_vec())
         .sizes(vec![size(&world.user_names), size(&world.business_names), size(&world.month_names)])
-        .couple(Coupled::new(0, Kind::Graph, friends).unwrap().named("friends"))
-        .couple(Coupled::new(1, Kind::Zeros, rows(&world.categories, 1)).unwrap().named("categories"))
-        .couple(Coupled::new(1, Kind::Zeros, rows(&world.cities, 1)).unwrap().named("cities"))
+        .couple(Coupled::new(0, Absent::Graph, friends).unwrap().named("friends"))
+        .couple(Coupled::new(1, Absent::Zeros, rows(&world.categories, 1)).unwrap().named("categories"))
+        .couple(Coupled::new(1, Absent::Zeros, rows(&world.cities, 1)).unwrap().named("cities"))
         .build()
         .unwrap()
 }
@@ -137,9 +137,9 @@ fn what_is_known_by_its_categories_or_its_friends_alone_is_better_than_the_avera
     for settings in [params(), diagonal] {
         let model = fit(problem(&world, early.clone(), |mode, row| !late(mode, row)), settings.clone()).model;
         let folded = FoldIn::new(&model, &settings)
-            .couple(Coupled::new(0, Kind::Graph, world.friends.clone()).unwrap().named("friends"))
-            .couple(Coupled::new(1, Kind::Zeros, world.categories.clone()).unwrap().named("categories"))
-            .couple(Coupled::new(1, Kind::Zeros, world.cities.clone()).unwrap().named("cities"))
+            .couple(Coupled::new(0, Absent::Graph, world.friends.clone()).unwrap().named("friends"))
+            .couple(Coupled::new(1, Absent::Zeros, world.categories.clone()).unwrap().named("categories"))
+            .couple(Coupled::new(1, Absent::Zeros, world.cities.clone()).unwrap().named("cities"))
             .fold_in()
             .unwrap();
         assert_eq!((folded.entries, folded.added[1]), (0, 30));
@@ -211,7 +211,7 @@ fn a_row_is_what_its_normal_equations_ask_for() {
     let friends = select(&world.friends, |_, pair| pair.contains(&late));
     let folded = FoldIn::new(&model, &settings)
         .entries(own.clone())
-        .couple(Coupled::new(0, Kind::Graph, friends.clone()).unwrap().named("friends"))
+        .couple(Coupled::new(0, Absent::Graph, friends.clone()).unwrap().named("friends"))
         .fold_in()
         .unwrap()
         .model;
@@ -278,8 +278,8 @@ fn rows_of_gradient_descent_have_no_slope_left() {
     let run = fit(problem(&world, early, |mode, row| !late(mode, row)), settings);
     let folded = FoldIn::new(&run.model, &run.record.params)
         .entries(world.ratings.clone())
-        .couple(Coupled::new(1, Kind::Zeros, world.categories.clone()).unwrap().named("categories"))
-        .couple(Coupled::new(1, Kind::Zeros, world.cities.clone()).unwrap().named("cities"))
+        .couple(Coupled::new(1, Absent::Zeros, world.categories.clone()).unwrap().named("categories"))
+        .couple(Coupled::new(1, Absent::Zeros, world.cities.clone()).unwrap().named("cities"))
         .fold_in()
         .unwrap()
         .model;
@@ -329,7 +329,7 @@ fn what_does_not_fit_is_refused() {
     });
     let settings = Params { ranks: vec![2], epochs: 8, ..params() };
     // Ids without names, so that there is one for every number.
-    let friends = Coupled::new(0, Kind::Graph, world.friends).unwrap().named("user/friends");
+    let friends = Coupled::new(0, Absent::Graph, world.friends).unwrap().named("user/friends");
     let problem = Problem::builder(world.ratings).sizes(vec![30, 20, 4]).couple(friends).build().unwrap();
     let model = fit(problem, settings.clone()).model;
     let fold = || FoldIn::new(&model, &settings);
@@ -344,14 +344,14 @@ fn what_does_not_fit_is_refused() {
         "2 indices per entry",
     );
     let cell = || Entries::new(vec![vec![40], vec![0]], vec![1.0]).unwrap();
-    let friends = Coupled::new(0, Kind::Zeros, cell()).unwrap().named("user/friends");
+    let friends = Coupled::new(0, Absent::Zeros, cell()).unwrap().named("user/friends");
     says(
         fold().couple(friends).fold_in(),
         "its kind is zeros, but that of the model's user/friends is graph",
     );
-    let colours = Coupled::new(1, Kind::Zeros, cell()).unwrap().named("colours");
+    let colours = Coupled::new(1, Absent::Zeros, cell()).unwrap().named("colours");
     says(fold().couple(colours).fold_in(), "not coupled in the model");
-    let months = Coupled::new(7, Kind::Zeros, cell()).unwrap();
+    let months = Coupled::new(7, Absent::Zeros, cell()).unwrap();
     says(fold().couple(months).fold_in(), "not coupled in the model");
     let far = Entries::new(vec![vec![4_000_000_000], vec![0], vec![0]], vec![9.0]).unwrap();
     let folded = fold().entries(far).fold_in().unwrap();
@@ -385,7 +385,7 @@ fn a_matrix_has_the_weight_that_was_given_and_otherwise_effects() {
     };
     let (ratings, sides) = (cells(&items, 1.0, 0.5), cells(&traits, 10.0, 0.25));
     let matrix = |given: Option<f32>| {
-        let matrix = Coupled::new(0, Kind::Missing, sides.clone()).unwrap();
+        let matrix = Coupled::new(0, Absent::Missing, sides.clone()).unwrap();
         let matrix = given.map_or(matrix.clone(), |given| matrix.weighted(given));
         let problem = Problem::builder(ratings.clone()).couple(matrix).build().unwrap();
         fit(problem, Params { ranks: vec![4], ..params() }).model.coupled()[0].clone()

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Numbers, Wide};
 use proptest::prelude::*;
-use s3cmtf::{Coupled, Gradient, Kind, Method, Model, Params, Problem};
+use s3cmtf::{Absent, Coupled, Gradient, Method, Model, Params, Problem};
 
 struct Case {
     problem: Problem,
@@ -25,15 +25,15 @@ fn case(ranks: &[usize], diagonal: bool, l1: bool, coupled: bool, seed: u64) -> 
         let zeros = common::entries(&mut numbers, &[sizes[0], 5], 6);
         let other_zeros = common::entries(&mut numbers, &[sizes[last], 3], 4);
         builder = builder
-            .couple(Coupled::new(0, Kind::Missing, missing).unwrap().weighted(0.7))
-            .couple(Coupled::new(0, Kind::Zeros, zeros).unwrap())
-            .couple(Coupled::new(last, Kind::Zeros, other_zeros).unwrap().weighted(1.5));
+            .couple(Coupled::new(0, Absent::Missing, missing).unwrap().weighted(0.7))
+            .couple(Coupled::new(0, Absent::Zeros, zeros).unwrap())
+            .couple(Coupled::new(last, Absent::Zeros, other_zeros).unwrap().weighted(1.5));
         let size = sizes[last];
         let edges: Vec<u32> = (0..size).collect();
         let next: Vec<u32> = (0..size).map(|id| (id + 1) % size).collect();
         let weights = numbers.list(size as usize).iter().map(|weight| weight.abs()).collect();
         let edges = s3cmtf::Entries::new(vec![edges, next], weights).unwrap();
-        builder = builder.couple(Coupled::new(last, Kind::Graph, edges).unwrap().weighted(2.0));
+        builder = builder.couple(Coupled::new(last, Absent::Graph, edges).unwrap().weighted(2.0));
     }
     let problem = builder.build().unwrap();
     let params = Params { lambda_reg: 0.3, lambda_couple: 1.2, l1, ..Params::sgd() };
@@ -62,7 +62,7 @@ fn assert_close(got: &Gradient, expected: &Gradient, tolerance: f64, label: &str
 }
 
 fn check(case: &Case, label: &str) {
-    let at = Wide::of(&case.model);
+    let at = Wide::new(&case.model);
     let expected = common::gradient(&case.problem, &case.model, &at, &case.params);
     let value = common::objective(&case.problem, &case.model, &at, &case.params);
     let got = s3cmtf::objective(&case.problem, &case.model, &case.params);
@@ -83,7 +83,7 @@ fn the_oracle_agrees_with_finite_differences_in_every_term() {
     {
         for l1 in [false, true] {
             let case = case(&ranks, diagonal, l1, true, number as u64 + 50);
-            let mut at = Wide::of(&case.model);
+            let mut at = Wide::new(&case.model);
             // Away from zero, where absolute values have no slope.
             let lists = std::iter::once(&mut at.core).chain(&mut at.factors).chain(&mut at.coupled);
             lists.flatten().for_each(|value| *value = if value.abs() < 0.05 { 0.1 } else { *value });

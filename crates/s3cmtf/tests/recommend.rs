@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use s3cmtf::discovery::{RankingParams, Reasons, Recommender, Worth, ranking, segments};
+use s3cmtf::discovery::{ConceptEffect, RankingParams, Reasons, Recommender, ranking, segments};
 use s3cmtf::table::{Binning, time::Bin};
-use s3cmtf::{Algorithm, Core, Coupled, Entries, Factor, Kind, Model, Naming, Params, Problem, Training};
+use s3cmtf::{Absent, Algorithm, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training};
 
 const SIZES: [usize; 3] = [30, 40, 6];
 
@@ -50,7 +50,7 @@ fn problem() -> (Problem, Entries) {
         Entries::new(vec![(0..40).collect(), (0..40).map(|item| item % 2).collect()], vec![1.0; 40]).unwrap();
     let kinds = Naming { column: "genre".into(), binning: None, labels: ["even", "odd"].iter().collect() };
     let genres =
-        Coupled::new(1, Kind::Zeros, genres).unwrap().named("item/genre").columns_named(kinds).unwrap();
+        Coupled::new(1, Absent::Zeros, genres).unwrap().named("item/genre").columns_named(kinds).unwrap();
     let problem = Problem::builder(entries(&train))
         .names(["user", "item", "date"].map(String::from).to_vec())
         .sizes(SIZES.map(|size| size as u32).to_vec())
@@ -139,7 +139,7 @@ fn what_users_are_recommended_is_what_they_were_made_to_like_and_so_is_why() {
         let reasons = Reasons::new(&recommender, Some(&problem), 3).unwrap();
         let users: Vec<u32> = (0..30).collect();
         let best = recommender.best(&users, 5);
-        for ((&user, best), why) in users.iter().zip(&best).zip(reasons.of(&users, &best)) {
+        for ((&user, best), why) in users.iter().zip(&best).zip(reasons.explain(&users, &best)) {
             for (best, reason) in best.iter().zip(why) {
                 assert_eq!(best.row % 2, user % 2, "user {user}");
                 let reason = reason.unwrap();
@@ -153,7 +153,7 @@ fn what_users_are_recommended_is_what_they_were_made_to_like_and_so_is_why() {
         let profile = reasons.profile(0);
         // Concepts around the mean: the one that counts most is which kind it is, and other users want its opposite.
         if !profile[0].concept.weakest.is_empty() {
-            let same = |worth: &&Worth| worth.concept.name == profile[0].concept.name;
+            let same = |worth: &&ConceptEffect| worth.concept.name == profile[0].concept.name;
             let other = reasons.profile(1).iter().find(same).map(|worth| worth.adds);
             assert!(profile[0].adds * other.unwrap() < 0.0, "{profile:?}");
         }
@@ -300,7 +300,7 @@ fn segments_add_up_to_all_entries() {
 #[test]
 fn what_is_ranked_where_nobody_says_are_the_first_two_modes() {
     let modes = |by, items| {
-        let params = RankingParams::of(by, items);
+        let params = RankingParams::new(by, items);
         (params.by, params.items)
     };
     assert_eq!(modes(None, None), (0, 1));
@@ -309,6 +309,6 @@ fn what_is_ranked_where_nobody_says_are_the_first_two_modes() {
     assert_eq!(modes(None, Some(0)), (1, 0));
     assert_eq!(modes(None, Some(2)), (0, 2));
     assert_eq!(modes(Some(2), Some(1)), (2, 1));
-    let RankingParams { k, relevant, caution, .. } = RankingParams::of(None, None);
+    let RankingParams { k, relevant, caution, .. } = RankingParams::new(None, None);
     assert_eq!((k, relevant, caution), (10, None, 0.0));
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Checkpoint, CoreKind, Coupled, Entries, Kind, Params, Problem, Run, Training};
+use s3cmtf::{Absent, Checkpoint, CoreKind, Coupled, Entries, Params, Problem, Run, Training};
 
 /// A problem with a matrix of every kind.
 fn problem() -> (Problem, Entries) {
@@ -22,9 +22,9 @@ fn problem_with(change: impl FnOnce(Entries) -> Entries) -> (Problem, Entries) {
     );
     let builder = Problem::builder(change(world.ratings))
         .sizes(vec![120, 80, 24])
-        .couple(Coupled::new(0, Kind::Graph, world.friends).unwrap())
-        .couple(Coupled::new(1, Kind::Zeros, world.categories).unwrap())
-        .couple(Coupled::new(1, Kind::Missing, prices.unwrap()).unwrap());
+        .couple(Coupled::new(0, Absent::Graph, world.friends).unwrap())
+        .couple(Coupled::new(1, Absent::Zeros, world.categories).unwrap())
+        .couple(Coupled::new(1, Absent::Missing, prices.unwrap()).unwrap());
     (builder.build().unwrap(), world.test)
 }
 

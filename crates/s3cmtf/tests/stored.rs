@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use s3cmtf::{
-    Blocks, Coupled, Entries, Error, HoldOut, Kind, Offsets, Params, Problem, Room, Run, Scratch,
+    Absent, Blocks, Coupled, Entries, Error, HoldOut, MemoryBudget, Offsets, Params, Problem, Run, Scratch,
     StoredProblem, Training, Visit, files,
 };
 
@@ -30,7 +30,7 @@ fn problem(order: usize) -> Problem {
     let matrix =
         Entries::new(vec![(0..400).collect(), (0..400).map(|item| item % 9).collect()], vec![1.0; 400]);
     Problem::builder(Entries::new(indices, values).unwrap())
-        .couple(Coupled::new(1, Kind::Zeros, matrix.unwrap()).unwrap())
+        .couple(Coupled::new(1, Absent::Zeros, matrix.unwrap()).unwrap())
         .build()
         .unwrap()
 }
@@ -39,9 +39,9 @@ fn params() -> Params {
     Params { ranks: vec![4], epochs: 12, seed: 3, threads: 2, ..Params::default() }
 }
 
-fn room(memory: usize, folder: &Path) -> Room {
+fn room(memory: usize, folder: &Path) -> MemoryBudget {
     let folder = folder.to_owned();
-    Room::new(memory, move || files::scratch(&folder))
+    MemoryBudget::new(memory, move || files::scratch(&folder))
 }
 
 /// What must be the same.
@@ -170,7 +170,8 @@ fn a_disk_that_fails_at_any_moment_is_an_error() {
             move || Ok(Box::new(Full(files::scratch(&at)?, Arc::clone(&left))) as Box<dyn Scratch>)
         };
         let stored = files::open_problem(&path).unwrap();
-        let training = Training::stored(stored, Params { epochs: 3, ..params() }, Room::new(300_000, make));
+        let training =
+            Training::stored(stored, Params { epochs: 3, ..params() }, MemoryBudget::new(300_000, make));
         (training.run(|_| ()), left.load(Ordering::Relaxed))
     };
     let plenty = 1_000_000;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::planted::planted;
 use s3cmtf::{
-    Algorithm, Becomes, Coupled, End, Entries, Event, Kind, Params, Problem, Training, Tuned, Tuning,
+    Absent, Algorithm, Becomes, Coupled, End, Entries, Event, Params, Problem, Training, Tuned, Tuning,
 };
 
 /// More than any of these searches needs.
@@ -56,7 +56,7 @@ fn a_matrix_that_does_harm_is_changed() {
     // Rows that have nothing in common are pulled together.
     let mut ends = || (0..200).map(|_| numbers.below(60) as u32).collect::<Vec<u32>>();
     let edges = Entries::new(vec![ends(), ends()], vec![1.0; 200]).unwrap();
-    let graph = Coupled::new(0, Kind::Graph, edges).unwrap().named("harm").weighted(1000.0);
+    let graph = Coupled::new(0, Absent::Graph, edges).unwrap().named("harm").weighted(1000.0);
     let problem = Problem::builder(planted).couple(graph).build().unwrap();
     let tuning = || Tuning::new(problem.clone(), base(5)).algorithms(vec![Algorithm::Bayes]);
     let tuned = search(tuning().matrices(true));

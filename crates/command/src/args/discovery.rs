@@ -120,7 +120,7 @@ fn some(text: &str) -> Result<usize, String> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     Auto,
-    Given(usize),
+    Fixed(usize),
 }
 
 impl FromStr for Count {
@@ -129,7 +129,7 @@ impl FromStr for Count {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Count::Auto),
-            text => some(text).map(Count::Given).map_err(|_| "should be auto, or 1 or more".into()),
+            text => some(text).map(Count::Fixed).map_err(|_| "should be auto, or 1 or more".into()),
         }
     }
 }

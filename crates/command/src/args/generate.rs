@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use s3cmtf::Kind;
+use s3cmtf::Absent;
 use s3cmtf::synthetic::{MatrixShape, Shape};
 use s3cmtf::table::did_you_mean;
 
@@ -100,7 +100,7 @@ fn matrix(text: &str) -> anyhow::Result<MatrixShape> {
     };
     let (mode, rest) = text.split_once('=').ok_or_else(wrong)?;
     let [name, kind, columns, entries] = rest.split(',').collect::<Vec<_>>()[..] else { return Err(wrong()) };
-    let kind = [Kind::Missing, Kind::Zeros, Kind::Graph].into_iter().find(|known| known.name() == kind);
+    let kind = [Absent::Missing, Absent::Zeros, Absent::Graph].into_iter().find(|known| known.name() == kind);
     let mode: usize = mode.parse().map_err(|_| wrong())?;
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
     if mode == 0 || !plain || ["tensor", "test"].contains(&name) {

@@ -1,7 +1,7 @@
 //! The flags of model and training: the settings of the library by the same names.
 
 use clap::Args;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Model, Params, Part, Record, Said, Scheme};
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Model, Params, Part, PartialParams, Record, Scheme};
 use serde_json::{Value, json};
 
 use super::choices::{
@@ -110,7 +110,7 @@ pub(crate) fn rank(text: &str) -> Result<Rank, String> {
 
 impl SettingArgs {
     /// What was typed, by the names that settings have.
-    fn said(&self) -> Said {
+    fn said(&self) -> PartialParams {
         let ranks = match (self.rank, &self.ranks) {
             (Some(Rank::Auto), _) => Some(json!("auto")),
             (Some(Rank::Of(rank)), _) => Some(json!([rank])),
@@ -124,7 +124,7 @@ impl SettingArgs {
         let instructions: Option<Instructions> = self.instructions.map(Into::into);
         // A switch that was not typed says nothing.
         let switch = |on: bool| on.then_some(true);
-        let number = |typed: Option<f64>| typed.map(Said::number);
+        let number = |typed: Option<f64>| typed.map(PartialParams::number);
         let said = json!({
             "ranks": ranks,
             "core": core,
@@ -148,7 +148,7 @@ impl SettingArgs {
             "seed": self.seed,
         });
         let Value::Object(said) = said else { unreachable!("an object was written") };
-        Said::new(said)
+        PartialParams::new(said)
     }
 
     /// Whether the algorithm was typed.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 use s3cmtf::input::SideMatrix;
 use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Coupled, Entries, Kind, Params, Part, Problem, Start, Training, files};
+use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training, files};
 use serde::Serialize;
 
 use super::Scale;
@@ -35,7 +35,7 @@ struct Set {
 
 /// What a model is given.
 #[derive(Clone, Copy)]
-enum Given {
+enum Variant {
     All,
     TensorAlone,
     /// All, and a matrix that has nothing to do with anything.
@@ -109,46 +109,46 @@ fn measure<'a>(
     let bayes = Params { threads, ..Params::default() };
     let sgd = Params { ranks: vec![RANK], threads, ..Params::sgd() };
     let without = |part: Part| Params { without: vec![part], ..bayes.clone() };
-    let cases: Vec<(&'static str, Given, Params)> = vec![
-        ("bayes, the default", Given::All, bayes.clone()),
-        ("seed 2", Given::All, Params { seed: 2, ..bayes.clone() }),
-        ("seed 3", Given::All, Params { seed: 3, ..bayes.clone() }),
-        ("one thread", Given::All, Params { threads: 1, ..bayes.clone() }),
-        ("rank 3", Given::All, Params { ranks: vec![3], ..bayes.clone() }),
-        ("rank 6", Given::All, Params { ranks: vec![6], ..bayes.clone() }),
-        ("rank 12", Given::All, Params { ranks: vec![RANK], ..bayes.clone() }),
-        ("rank 24", Given::All, Params { ranks: vec![2 * RANK], ..bayes.clone() }),
-        ("without the last mode", Given::FewerModes, bayes.clone()),
-        ("without coupled matrices", Given::TensorAlone, bayes.clone()),
-        ("with a matrix of noise", Given::Noise, bayes.clone()),
-        ("without shares: all rows equally predictable", Given::All, without(Part::Shares)),
-        ("without relevance: all concepts alike", Given::All, without(Part::Relevance)),
-        ("without sets: offsets, pairs and more alike", Given::All, without(Part::Sets)),
-        ("without distributions: the mean of rows", Given::All, without(Part::Distributions)),
-        ("without average: the last draw", Given::All, without(Part::Average)),
-        ("months pulled to their neighbours", Given::Neighbours, bayes.clone()),
-        ("half the epochs", Given::All, Params { epochs: bayes.epochs / 2, ..bayes.clone() }),
-        ("twice the epochs", Given::All, Params { epochs: bayes.epochs * 2, ..bayes.clone() }),
-        ("sgd", Given::All, sgd.clone()),
-        ("sgd without coupled matrices", Given::TensorAlone, sgd.clone()),
+    let cases: Vec<(&'static str, Variant, Params)> = vec![
+        ("bayes, the default", Variant::All, bayes.clone()),
+        ("seed 2", Variant::All, Params { seed: 2, ..bayes.clone() }),
+        ("seed 3", Variant::All, Params { seed: 3, ..bayes.clone() }),
+        ("one thread", Variant::All, Params { threads: 1, ..bayes.clone() }),
+        ("rank 3", Variant::All, Params { ranks: vec![3], ..bayes.clone() }),
+        ("rank 6", Variant::All, Params { ranks: vec![6], ..bayes.clone() }),
+        ("rank 12", Variant::All, Params { ranks: vec![RANK], ..bayes.clone() }),
+        ("rank 24", Variant::All, Params { ranks: vec![2 * RANK], ..bayes.clone() }),
+        ("without the last mode", Variant::FewerModes, bayes.clone()),
+        ("without coupled matrices", Variant::TensorAlone, bayes.clone()),
+        ("with a matrix of noise", Variant::Noise, bayes.clone()),
+        ("without shares: all rows equally predictable", Variant::All, without(Part::Shares)),
+        ("without relevance: all concepts alike", Variant::All, without(Part::Relevance)),
+        ("without sets: offsets, pairs and more alike", Variant::All, without(Part::Sets)),
+        ("without distributions: the mean of rows", Variant::All, without(Part::Distributions)),
+        ("without average: the last draw", Variant::All, without(Part::Average)),
+        ("months pulled to their neighbours", Variant::Neighbours, bayes.clone()),
+        ("half the epochs", Variant::All, Params { epochs: bayes.epochs / 2, ..bayes.clone() }),
+        ("twice the epochs", Variant::All, Params { epochs: bayes.epochs * 2, ..bayes.clone() }),
+        ("sgd", Variant::All, sgd.clone()),
+        ("sgd without coupled matrices", Variant::TensorAlone, sgd.clone()),
         (
             "sgd from a random start, without offsets",
-            Given::All,
+            Variant::All,
             Params { start: Start::Random, ..sgd.clone() },
         ),
-        ("sgd, one rate for all: 0.001", Given::All, Params { rate: Some(0.001), ..sgd.clone() }),
-        ("sgd, hardly regularised", Given::All, Params { lambda_reg: 0.1, ..sgd.clone() }),
+        ("sgd, one rate for all: 0.001", Variant::All, Params { rate: Some(0.001), ..sgd.clone() }),
+        ("sgd, hardly regularised", Variant::All, Params { lambda_reg: 0.1, ..sgd.clone() }),
         (
             "sgd, regularised twice as much",
-            Given::All,
+            Variant::All,
             Params { lambda_reg: 2.0 * sgd.lambda_reg, ..sgd.clone() },
         ),
         (
             "sgd, coupled a tenth as much",
-            Given::All,
+            Variant::All,
             Params { lambda_couple: 0.1 * sgd.lambda_couple, ..sgd.clone() },
         ),
-        ("sgd, the paper's settings", Given::All, Params { ranks: vec![RANK], threads, ..Params::paper() }),
+        ("sgd, the paper's settings", Variant::All, Params { ranks: vec![RANK], threads, ..Params::paper() }),
     ];
     let mean = set.train.mean();
     let squares = set.test.values().iter().map(|&value| (f64::from(value) - mean).powi(2));
@@ -197,8 +197,8 @@ fn hold(name: &str, rows: &[Row<'_>]) -> anyhow::Result<()> {
 }
 
 impl Set {
-    fn modes(&self, given: Given) -> usize {
-        self.train.order() - usize::from(matches!(given, Given::FewerModes))
+    fn modes(&self, given: Variant) -> usize {
+        self.train.order() - usize::from(matches!(given, Variant::FewerModes))
     }
 
     /// Sizes that hold all ids of the entries and of the coupled matrices.
@@ -208,7 +208,7 @@ impl Set {
             let own = most(self.train.indices(mode)).max(most(self.test.indices(mode)));
             let of = |matrix: &&Coupled| matrix.mode() == mode;
             let rows = self.coupled.iter().filter(of).map(|matrix| {
-                let graph = matrix.kind() == Kind::Graph;
+                let graph = matrix.kind() == Absent::Graph;
                 most(matrix.entries().indices(0)).max(if graph {
                     most(matrix.entries().indices(1))
                 } else {
@@ -220,23 +220,23 @@ impl Set {
         (0..modes).map(size).collect()
     }
 
-    fn test(&self, given: Given) -> anyhow::Result<Entries> {
+    fn test(&self, given: Variant) -> anyhow::Result<Entries> {
         first_modes(&self.test, self.modes(given))
     }
 
-    fn problem(&self, given: Given) -> anyhow::Result<Problem> {
+    fn problem(&self, given: Variant) -> anyhow::Result<Problem> {
         let modes = self.modes(given);
         let mut builder = Problem::builder(first_modes(&self.train, modes)?).sizes(self.sizes(modes));
         let coupled = self.coupled.iter().filter(|matrix| matrix.mode() < modes);
-        if !matches!(given, Given::TensorAlone) {
+        if !matches!(given, Variant::TensorAlone) {
             for matrix in coupled {
                 builder = builder.couple(matrix.clone());
             }
         }
-        if matches!(given, Given::Neighbours) {
+        if matches!(given, Variant::Neighbours) {
             builder = builder.couple(neighbours(&self.train)?);
         }
-        if matches!(given, Given::Noise) {
+        if matches!(given, Variant::Noise) {
             builder = builder.couple(noise(&self.train)?);
         }
         Ok(builder.build()?)
@@ -255,7 +255,7 @@ fn neighbours(entries: &Entries) -> anyhow::Result<Coupled> {
     let size = entries.indices(mode).iter().max().map_or(2, |&most| most.max(1) + 1);
     let indices = vec![(0..size - 1).collect(), (1..size).collect()];
     let edges = Entries::new(indices, vec![1.0; size as usize - 1])?;
-    Ok(Coupled::new(mode, Kind::Graph, edges)?.named("neighbours"))
+    Ok(Coupled::new(mode, Absent::Graph, edges)?.named("neighbours"))
 }
 
 /// A matrix of ones and zeros at random, coupled to the second mode.
@@ -274,16 +274,17 @@ fn noise(entries: &Entries) -> anyhow::Result<Coupled> {
         }
     }
     let values = vec![1.0; ids.len()];
-    Ok(Coupled::new(1, Kind::Zeros, Entries::new(vec![ids, columns], values)?)?.named("noise"))
+    Ok(Coupled::new(1, Absent::Zeros, Entries::new(vec![ids, columns], values)?)?.named("noise"))
 }
 
 /// The planted world of the demo, with more or fewer ratings.
 fn world(name: &str, ratings: usize, scale: Scale) -> anyhow::Result<Set> {
-    let world = generate(&WorldParams { ratings: scale.of(ratings).max(LEAST), ..WorldParams::default() });
+    let world =
+        generate(&WorldParams { ratings: scale.scaled(ratings).max(LEAST), ..WorldParams::default() });
     let coupled = vec![
-        Coupled::new(0, Kind::Graph, world.friends.clone())?.named("user/friends"),
-        Coupled::new(1, Kind::Zeros, world.categories.clone())?.named("business/category"),
-        Coupled::new(1, Kind::Zeros, world.cities.clone())?.named("business/city"),
+        Coupled::new(0, Absent::Graph, world.friends.clone())?.named("user/friends"),
+        Coupled::new(1, Absent::Zeros, world.categories.clone())?.named("business/category"),
+        Coupled::new(1, Absent::Zeros, world.cities.clone())?.named("business/city"),
     ];
     Ok(Set { name: name.to_owned(), train: world.ratings, test: world.test, coupled })
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use s3cmtf::files::{self, OutFormat, Source};
-use s3cmtf::table::{Kind, Selector, Want};
+use s3cmtf::table::{ColumnType, Selector, Want};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -154,8 +154,13 @@ pub(super) fn run(
 
 /// The same table in Parquet.
 fn write_parquet(csv: &Path, path: &Path) -> anyhow::Result<()> {
-    let want = |(name, kind): (&str, Kind)| Want { column: Selector::Name(name.into()), kind };
-    let wants = [("userId", Kind::Id), ("movieId", Kind::Id), (VALUE, Kind::Number), ("timestamp", Kind::Id)];
+    let want = |(name, kind): (&str, ColumnType)| Want { column: Selector::Name(name.into()), kind };
+    let wants = [
+        ("userId", ColumnType::Id),
+        ("movieId", ColumnType::Id),
+        (VALUE, ColumnType::Number),
+        ("timestamp", ColumnType::Id),
+    ];
     let table = files::read_table(&Source::new(csv)?, &wants.map(want))?;
     Ok(files::write_table(path, OutFormat::Parquet, &table)?)
 }

@@ -33,7 +33,7 @@ struct Row {
 /// Measures both algorithms with and without coupled matrices.
 pub(super) fn run(scale: Scale, seed: u64, report: &mut Report<'_>) -> anyhow::Result<()> {
     let whole = WorldParams::default();
-    let ratings = scale.of(whole.ratings).max(LEAST);
+    let ratings = scale.scaled(whole.ratings).max(LEAST);
     let world = world::generate(&WorldParams { ratings, seed, ..whole });
     let coupled = world.problem()?;
     let plain = coupled.alone()?;
@@ -89,7 +89,7 @@ fn row(
         let params = ClusterParams { k, top: 0, seed, ..ClusterParams::default() };
         discovery::clusters(&run.model, None, MODE, params)
     };
-    let (given, auto) = (clusters(K::Given(groups))?, clusters(K::Auto(MOST))?);
+    let (given, auto) = (clusters(K::Fixed(groups))?, clusters(K::Auto(MOST))?);
     let curve = auto.gap.unwrap_or_else(|| discovery::GapCurve { gaps: Vec::new(), k: 0 });
     let at = curve.gaps.get(groups - 1).copied();
     let points = curve.gaps.iter().map(|gap| (gap.k as f64, gap.gap)).collect();

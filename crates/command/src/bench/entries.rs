@@ -90,6 +90,6 @@ pub(super) fn run(
     let line = Line { name: "an epoch".into(), points };
     let plot =
         Plot::Lines { x: "entries", y: "time of an epoch", y_text: seconds, y_log: true, lines: vec![line] };
-    let size = count(scale.of(SIZE as usize) as f64);
+    let size = count(scale.scaled(SIZE as usize) as f64);
     report.finish("entries", &format!("More entries: three modes of size {size}, rank 12"), &table, &plot)
 }

@@ -108,10 +108,10 @@ fn compare(case: Case, threads: usize, scale: Scale, report: &Report<'_>) -> any
         ));
         measure(Training::new(problem.clone(), Params { method, ..params.clone() }), || {})
     };
-    let shape = Shape { entries: scale.of(case.shape.entries), ..case.shape };
+    let shape = Shape { entries: scale.scaled(case.shape.entries), ..case.shape };
     report.progress(format_args!("methods: {}, making {} entries", case.name, count(shape.entries as f64)));
     let whole = shape.problem()?;
-    let part = Shape { entries: scale.of(case.opt_entries), ..shape.clone() }.problem()?;
+    let part = Shape { entries: scale.scaled(case.opt_entries), ..shape.clone() }.problem()?;
     let before = with(&whole, Method::Fast)?;
     let opt = with(&part, Method::Opt)?;
     let held = with(&part, Method::Fast)?;

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     match &args.what {
         BenchVerb::Methods { only, threads } => methods::run(only, *threads, scale, report),
         BenchVerb::Threads { threads, entries, repeats } => {
-            threads::run(threads.as_deref(), scale.of(*entries), *repeats, report)
+            threads::run(threads.as_deref(), scale.scaled(*entries), *repeats, report)
         }
         BenchVerb::Entries { entries, threads } => entries::run(entries, *threads, scale, report),
         BenchVerb::Sizes { sizes, threads } => sizes::run(sizes, *threads, scale, report),
@@ -56,16 +56,18 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         }
         BenchVerb::Data { child: Some(file), .. } => data::read_one(file),
         BenchVerb::Data { rows, repeats, python, child: None } => {
-            data::run(scale.of(*rows), *repeats, python.as_deref(), report)
+            data::run(scale.scaled(*rows), *repeats, python.as_deref(), report)
         }
         BenchVerb::Discovery { seed } => discovery::run(scale, *seed, report),
         BenchVerb::Stored { epochs, child: Some(file), memory, .. } => {
             stored::fit_one(file, *epochs, *memory)
         }
         BenchVerb::Stored { rows, epochs, repeats, child: None, .. } => {
-            stored::run(scale.of(*rows), *epochs, *repeats, report)
+            stored::run(scale.scaled(*rows), *epochs, *repeats, report)
         }
-        BenchVerb::Recommend { users, items } => recommend::run(scale.of(*users), scale.of(*items), report),
+        BenchVerb::Recommend { users, items } => {
+            recommend::run(scale.scaled(*users), scale.scaled(*items), report)
+        }
         BenchVerb::All => all::run(args),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -77,21 +79,21 @@ struct Scale(f64);
 
 impl Scale {
     /// That share of a number, and never nothing.
-    fn of(self, number: usize) -> usize {
+    fn scaled(self, number: usize) -> usize {
         ((number as f64 * self.0).round() as usize).max(1)
     }
 
     /// A shape with that share of its entries and of its ids, so that an id has as many entries as before.
     fn shape(self, shape: &Shape) -> Shape {
-        let size = |size: u32| self.of(size as usize) as u32;
+        let size = |size: u32| self.scaled(size as usize) as u32;
         let matrix = |matrix: &MatrixShape| MatrixShape {
             columns: size(matrix.columns),
-            entries: self.of(matrix.entries),
+            entries: self.scaled(matrix.entries),
             ..matrix.clone()
         };
         Shape {
             sizes: shape.sizes.iter().map(|&ids| size(ids)).collect(),
-            entries: self.of(shape.entries),
+            entries: self.scaled(shape.entries),
             matrices: shape.matrices.iter().map(matrix).collect(),
             ..shape.clone()
         }

@@ -110,7 +110,7 @@ pub(super) fn run(users: usize, items: usize, report: &mut Report<'_>) -> anyhow
     let mut first = Vec::new();
     for block in all.chunks(TOGETHER) {
         let best = recommender.best(block, TOP);
-        let why = reasons.of(block, &best);
+        let why = reasons.explain(block, &best);
         ensure!(why.len() == block.len(), "a user has no list");
         if first.is_empty() {
             first = best.into_iter().take(COMPARED).collect();

@@ -40,12 +40,12 @@ pub(super) fn run(
     for &size in sizes {
         let matrix = |matrix: &MatrixShape| MatrixShape {
             columns: size,
-            entries: scale.of(matrix.entries),
+            entries: scale.scaled(matrix.entries),
             ..matrix.clone()
         };
         let shape = Shape {
             sizes: vec![size; 3],
-            entries: scale.of(base.entries),
+            entries: scale.scaled(base.entries),
             matrices: base.matrices.iter().map(matrix).collect(),
             ..base.clone()
         };
@@ -82,7 +82,7 @@ pub(super) fn run(
         y_log: false,
         lines: vec![line],
     };
-    let entries = count(scale.of(base.entries) as f64);
+    let entries = count(scale.scaled(base.entries) as f64);
     let title = format!("Larger modes: {entries} entries and a coupled matrix, rank 10");
     report.finish("sizes", &title, &table, &plot)
 }

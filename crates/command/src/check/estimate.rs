@@ -38,7 +38,7 @@ impl Epoch {
     /// The memory is the higher of two: when the entries are put in the order of each mode, those as they were read are still
     /// there; when draws are averaged they are gone, but all is there that is known of rows. Runs of 1 and 5 million entries
     /// of 25 thousand and of 250 thousand ids, and of two modes, took what this says give or take a tenth.
-    pub(super) fn of(problem: &Problem) -> Self {
+    pub(super) fn new(problem: &Problem) -> Self {
         let params = Params::default();
         let (ranks, threads) = (s3cmtf::auto_ranks(problem), params.n_threads());
         let squares: usize = ranks.iter().map(|rank| rank * rank).sum();
@@ -107,6 +107,6 @@ mod tests {
         let problem = Problem::builder(entries).build().unwrap();
         // A run per user, one per item, and for the month either.
         assert_eq!([0, 1, 2].map(|mode| (50.0 * runs(&problem, mode)).round()), [10.0, 5.0, 5.0]);
-        assert!(Epoch::of(&problem).bytes > BASE);
+        assert!(Epoch::new(&problem).bytes > BASE);
     }
 }

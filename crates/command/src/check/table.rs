@@ -40,14 +40,14 @@ pub(super) fn look(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
     for note in problem.notes() {
         print::note(note);
     }
-    let mut contents = Contents::of(file, &problem, given, Values::of(problem.entries()));
-    contents.more = Some(More::of(&problem, given, fit_line(&paths, &data, &Params::default())));
+    let mut contents = Contents::new(file, &problem, given, Values::new(problem.entries()));
+    contents.more = Some(More::new(&problem, given, fit_line(&paths, &data, &Params::default())));
     Ok(contents)
 }
 
 impl More {
     /// What there is to say of a problem that `fit` would be given with this line.
-    pub(super) fn of(problem: &Problem, given: usize, fit: String) -> Self {
+    pub(super) fn new(problem: &Problem, given: usize, fit: String) -> Self {
         let bars =
             |mode: usize| (problem.modes()[mode].name().to_owned(), bars::by_powers(&problem.counts(mode)));
         More {
@@ -55,7 +55,7 @@ impl More {
             entries_per_id: (0..problem.order()).map(bars).collect(),
             value_counts: bars::of_values(problem.entries().values()),
             odd: oddities(problem, given),
-            epoch: Epoch::of(problem),
+            epoch: Epoch::new(problem),
             fit,
         }
     }

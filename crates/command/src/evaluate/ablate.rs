@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use s3cmtf::prepare::ModeSpec;
-use s3cmtf::{Ablated, Ablation, AblationEvent, LeftOut, Problem, Verdict, Worth, files};
+use s3cmtf::{Ablated, Ablation, AblationEffect, AblationEvent, LeftOut, Problem, Verdict, files};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, quoted, typed_values};
@@ -18,7 +18,7 @@ use crate::{interrupt, modes, saved, summary};
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
-    worth: &'a Worth,
+    worth: &'a AblationEffect,
     /// The verdict as a person reads it.
     words: String,
 }
@@ -163,7 +163,7 @@ impl<'a> Table<'a> {
                 }
             }
             AblationEvent::Whole(rmse) => self.tell(|table| table.whole(rmse)),
-            AblationEvent::Worth(worth) => self.tell(|table| table.worth(worth)),
+            AblationEvent::Effect(worth) => self.tell(|table| table.worth(worth)),
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Table<'a> {
         self.columns.print(&["nothing".to_owned(), short(rmse)])
     }
 
-    fn worth(&self, worth: &Worth) -> anyhow::Result<()> {
+    fn worth(&self, worth: &AblationEffect) -> anyhow::Result<()> {
         let words = words(worth);
         if self.args.json {
             return print::json(&Told { worth, words });
@@ -209,7 +209,7 @@ impl<'a> Table<'a> {
 }
 
 /// The verdict on a part, and what to do about it.
-fn words(worth: &Worth) -> String {
+fn words(worth: &AblationEffect) -> String {
     let words = worth.verdict.words();
     match worth.verdict {
         Verdict::Worse => format!("{words}: leave it out"),

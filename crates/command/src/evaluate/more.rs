@@ -41,7 +41,7 @@ pub(super) fn measure(
     if let Some(data) = &data {
         print::note_shared(test.name(), data.shared(test), test.len());
     }
-    let usual = RankingParams::of(Some(by), Some(items));
+    let usual = RankingParams::new(Some(by), Some(items));
     let params = RankingParams {
         k: args.k.unwrap_or(usual.k),
         relevant: args.relevant,
@@ -73,7 +73,7 @@ fn modes(args: &EvaluateArgs, model: &Model) -> anyhow::Result<(usize, usize)> {
         name.as_ref().map(|name| entity::mode(model, name, flag)).transpose()
     };
     let RankingParams { by, items, .. } =
-        RankingParams::of(find(&args.rank_by, "--rank-by")?, find(&args.items, "--items")?);
+        RankingParams::new(find(&args.rank_by, "--rank-by")?, find(&args.items, "--items")?);
     if by == items {
         return Err(usage("--rank-by and --items should be two modes"));
     }

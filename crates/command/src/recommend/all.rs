@@ -79,7 +79,7 @@ impl All<'_> {
     fn part(&self, rows: &[u32], top: usize) -> Table {
         let All { model, by, items, recommender, reasons } = *self;
         let best = recommender.best(rows, top);
-        let why = reasons.of(rows, &best);
+        let why = reasons.explain(rows, &best);
         let pairs =
             || rows.iter().zip(&best).flat_map(|(&row, best)| best.iter().map(move |best| (row, best)));
         let mut labels = Labels::new();

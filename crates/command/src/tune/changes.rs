@@ -16,7 +16,7 @@ pub(super) struct Typed {
 
 impl Typed {
     /// Nothing where there are no columns with headings.
-    pub(super) fn of(problem: &Problem) -> Option<Self> {
+    pub(super) fn new(problem: &Problem) -> Option<Self> {
         let modes = problem.modes().iter().map(modes::spec).collect::<Option<_>>()?;
         Some(Typed { modes, value: Some(problem.value()?.to_owned()) })
     }

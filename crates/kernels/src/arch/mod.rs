@@ -69,7 +69,7 @@ macro_rules! dispatch {
 dispatch! {
     fn combine(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
     fn bilinear<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers) -> Sums;
-    fn spread(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
+    fn core_step(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);
     fn diagonal<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, d: &[f32], m: &mut [f32], buffers: &mut Buffers) -> Sums;
     fn predict(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &mut Buffers, predictions: &mut [f32]);
     fn load_rows<R>(side: &Side<'_, R>, to: &mut [f32]);

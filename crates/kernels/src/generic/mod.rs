@@ -18,7 +18,7 @@ pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixe
 pub(crate) use normal::{Named, collect, design, fold, gram, project, unfold};
 pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use predict::predict;
-pub(crate) use shared::{bilinear, combine, spread};
+pub(crate) use shared::{bilinear, combine, core_step};
 
 use crate::rows::Rows;
 use crate::vector::Vector;

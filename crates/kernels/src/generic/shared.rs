@@ -228,7 +228,7 @@ unsafe fn outer_products<V: Vector>(shape: &Shape, entries: usize, buffers: &mut
 /// The machine must have `V`'s instructions; `core` must be `weights.len()` slices, `h` as many numbers; buffers
 /// must be `shape`'s.
 #[inline(always)]
-pub(crate) unsafe fn spread<V: Vector>(
+pub(crate) unsafe fn core_step<V: Vector>(
     shape: &Shape,
     core: &mut [f32],
     weights: &[f32],

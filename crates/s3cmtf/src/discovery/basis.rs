@@ -58,15 +58,15 @@ pub(crate) fn is_readable(model: &Model) -> bool {
 }
 
 impl Basis {
-    pub(super) fn of(model: &Model) -> Self {
+    pub(super) fn new(model: &Model) -> Self {
         let order = model.modes().len();
-        let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-        let metrics: Vec<Metric> = (0..order).map(|mode| Metric::of(model.core(), &moments, mode)).collect();
+        let moments: Vec<Moments> = model.factors().iter().map(Moments::new).collect();
+        let metrics: Vec<Metric> = (0..order).map(|mode| Metric::new(model.core(), &moments, mode)).collect();
         let modes: Vec<ModeBasis> = moments
             .into_iter()
             .zip(metrics)
             .enumerate()
-            .map(|(mode, (moments, metric))| ModeBasis::new(model, mode, &metric, moments))
+            .map(|(mode, (moments, metric))| ModeBasis::with_metric(model, mode, &metric, moments))
             .collect();
         let core = is_readable(model).then(|| {
             let mut core = model.core().to_full(order);
@@ -83,13 +83,13 @@ impl Basis {
 
 impl ModeBasis {
     /// The concepts of one mode alone, which in a model of many users are those of its items in a fraction of the time.
-    pub(super) fn of(model: &Model, mode: usize) -> Self {
-        let mut moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-        let metric = Metric::of(model.core(), &moments, mode);
-        ModeBasis::new(model, mode, &metric, moments.swap_remove(mode))
+    pub(super) fn new(model: &Model, mode: usize) -> Self {
+        let mut moments: Vec<Moments> = model.factors().iter().map(Moments::new).collect();
+        let metric = Metric::new(model.core(), &moments, mode);
+        ModeBasis::with_metric(model, mode, &metric, moments.swap_remove(mode))
     }
 
-    fn new(model: &Model, mode: usize, metric: &Metric, moments: Moments) -> Self {
+    fn with_metric(model: &Model, mode: usize, metric: &Metric, moments: Moments) -> Self {
         if is_nonnegative(model, mode) {
             ModeBasis::as_it_is(model, mode, &metric.weights, moments)
         } else {
@@ -295,7 +295,7 @@ mod tests {
     fn the_turned_model_predicts_the_same() {
         for signed in [[true, true, true], [false, false, false], [true, false, true]] {
             let model = model(signed);
-            let basis = Basis::of(&model);
+            let basis = Basis::new(&model);
             let core = basis.core.as_ref().unwrap();
             let ranks = core.ranks(3);
             let cells: Vec<Vec<u32>> = vec![vec![0, 3, 6, 2], vec![5, 0, 2, 2], vec![4, 4, 0, 1]];
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn every_concept_has_a_mean_square_of_one_and_the_strongest_come_first() {
-        let basis = Basis::of(&model([true, false, true]));
+        let basis = Basis::new(&model([true, false, true]));
         for mode in &basis.modes {
             for concept in 0..mode.concepts {
                 let rows = mode.scores.len() / mode.concepts;
@@ -344,7 +344,7 @@ mod tests {
         let core = Core::full(vec![2, 2], vec![1.0, 0.0, 0.0, 1.0]);
         let modes = vec![Mode::new("user", users as u32), Mode::new("item", items as u32)];
         let model = Model::new(modes, core, factors, Vec::new(), [0.0, 5.0]).unwrap();
-        let of_items = ModeBasis::of(&model, 1);
+        let of_items = ModeBasis::new(&model, 1);
         assert_eq!((of_items.concepts, of_items.level), (2, None));
         let products = (0..items).map(|item| of_items.score(item, 0) * of_items.score(item, 1));
         let correlation = products.sum::<f32>() / items as f32;
@@ -366,11 +366,11 @@ mod tests {
             let core = Core::full(vec![2, 2], vec![1.0, 0.0, 0.0, 1.0]);
             let modes = vec![Mode::new("user", users as u32), Mode::new("item", items as u32)];
             let model = Model::new(modes, core, factors, Vec::new(), [0.0, 5.0]).unwrap();
-            let basis = Basis::of(&model);
+            let basis = Basis::new(&model);
             let of_items = &basis.modes[1];
             assert_eq!((of_items.level, of_items.concepts), (expected, 2), "{weight}");
-            let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-            let metric = Metric::of(model.core(), &moments, 1);
+            let moments: Vec<Moments> = model.factors().iter().map(Moments::new).collect();
+            let metric = Metric::new(model.core(), &moments, 1);
             assert_eq!(metric.has_level(&moments[1].covariance()), expected.is_some());
             if expected.is_some() {
                 // The core: of the mean user and one concept, with the mean item and two.

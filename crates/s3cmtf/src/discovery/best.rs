@@ -52,7 +52,7 @@ pub(super) struct Open<'a> {
 }
 
 impl Panels {
-    pub(super) fn of(rank: usize, factor: &[f32]) -> Self {
+    pub(super) fn new(rank: usize, factor: &[f32]) -> Self {
         let rows = factor.len() / rank;
         let mut values = vec![0.0; rows.div_ceil(LANES) * LANES * rank];
         for (row, numbers) in factor.chunks_exact(rank).enumerate() {
@@ -241,8 +241,8 @@ mod tests {
             let open = Open { seen: None, allowed: Some(&allowed) };
             let own = |user: u32| &rows[user as usize * rank..(user as usize + 1) * rank];
             let names: Vec<u32> = (0..users as u32).collect();
-            let panels = Panels::of(rank, &factor);
-            let of_squares = Panels::of(rank, &squares);
+            let panels = Panels::new(rank, &factor);
+            let of_squares = Panels::new(rank, &squares);
             let values =
                 Search { panels: &panels, query: |user, to: &mut [f32]| to.copy_from_slice(own(user)) };
             let square = |user, to: &mut [f32]| {
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn of_equal_ones_the_first_are_kept() {
-        let panels = Panels::of(1, &[1.0; 100]);
+        let panels = Panels::new(1, &[1.0; 100]);
         let values = Search { panels: &panels, query: |_, to: &mut [f32]| to[0] = 2.0 };
         let open = Open { seen: None, allowed: None };
         let found = best(&[0], 4, open, &values, None::<(f32, &Search<'_, NoQuery>)>);

@@ -17,7 +17,7 @@ const STARTS: u64 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum K {
     /// So many.
-    Given(usize),
+    Fixed(usize),
     /// As many as the gap statistic picks, up to this.
     Auto(usize),
 }
@@ -87,10 +87,10 @@ pub fn clusters(
     if let Some(data) = data {
         known::check(model, data)?;
     }
-    let space = Space::of(model, mode, level);
+    let space = Space::new(model, mode, level);
     let (rows, size) = (space.rows(), space.size());
-    let (K::Given(asked) | K::Auto(asked)) = k;
-    if asked == 0 || matches!(k, K::Given(_)) && asked > rows {
+    let (K::Fixed(asked) | K::Auto(asked)) = k;
+    if asked == 0 || matches!(k, K::Fixed(_)) && asked > rows {
         return Err(Error::param("k", format!("from 1 to {rows}, the rows of {}", known.name()), asked));
     }
     let gap = matches!(k, K::Auto(_)).then(|| gap_curve(space.points(), size, asked, seed));
@@ -101,7 +101,7 @@ pub fn clusters(
     found.nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);
     let mut order: Vec<usize> = (0..k).collect();
     order.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster]));
-    let observed = data.map(|data| Observed::of(model, data, mode));
+    let observed = data.map(|data| Observed::new(model, data, mode));
     let cluster = |(place, &old): (usize, &usize)| {
         let centre = &found.centres[old * size..(old + 1) * size];
         let length = dot(centre, centre).sqrt().max(f64::MIN_POSITIVE);

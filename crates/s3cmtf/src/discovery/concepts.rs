@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::basis::{Basis, ModeBasis, WEAK};
 use super::matrix::{Along, quadratic, sensitivity};
-use super::observed::{Matrix, Observed};
+use super::observed::{Observed, ObservedMatrix};
 use super::{Scored, known, largest};
 use crate::problem::Mode;
 use crate::{Error, Model, Problem};
@@ -89,12 +89,12 @@ pub fn concepts(model: &Model, data: Option<&Problem>, top: usize) -> Result<Con
     if let Some(data) = data {
         known::check(model, data)?;
     }
-    let basis = Basis::of(model);
+    let basis = Basis::new(model);
     let letters = letters(model);
     let time = time_mode(model);
     let mut found = Vec::new();
     for (mode, of_mode) in basis.modes.iter().enumerate() {
-        let observed = data.map(|data| Observed::of(model, data, mode));
+        let observed = data.map(|data| Observed::new(model, data, mode));
         let mut of_mode = concepts_of(model, of_mode, mode, observed.as_ref(), &letters[mode], top);
         for (concept, described) in of_mode.iter_mut().enumerate() {
             described.times = time.map(|time| times(model, &basis, time, (mode, concept)));
@@ -171,7 +171,8 @@ fn described(
     let (mut columns, mut with, mut against) = (Vec::new(), Vec::new(), Vec::new());
     for matrix in observed.map_or(&[][..], |observed| &observed.matrices) {
         let correlations = matrix.correlations(|row| f64::from(of_mode.score(row, concept)));
-        let some = |sign: f64, top: usize| Matrix::best(correlations.iter().map(|score| sign * score), top);
+        let some =
+            |sign: f64, top: usize| ObservedMatrix::best(correlations.iter().map(|score| sign * score), top);
         let spelled = |(which, score): (usize, f64)| (score, matrix.spelled(which));
         with.extend(some(1.0, 1).pop().map(spelled));
         against.extend(some(-1.0, 1).pop().map(spelled));

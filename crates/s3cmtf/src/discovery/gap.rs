@@ -94,7 +94,7 @@ struct Empty {
 
 impl Empty {
     fn around(points: &[f32], size: usize) -> Self {
-        let moments = Moments::of(&Factor::new(size, points.to_vec()));
+        let moments = Moments::new(&Factor::new(size, points.to_vec()));
         let axes: Vec<Vec<f64>> =
             eigen(size, &moments.covariance()).into_iter().map(|(_, axis)| axis).collect();
         let (mut low, mut high) = (vec![f64::INFINITY; size], vec![f64::NEG_INFINITY; size]);

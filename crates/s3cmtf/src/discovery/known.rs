@@ -57,7 +57,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn of(model: &Model, data: &Problem, by: usize, items: usize) -> Result<Self, Error> {
+    pub(super) fn new(model: &Model, data: &Problem, by: usize, items: usize) -> Result<Self, Error> {
         check(model, data)?;
         let (by_rows, item_rows) = (rows(model, data, by), rows(model, data, items));
         let pairs = || {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::observed::{Matrix, Observed};
+use super::observed::{Observed, ObservedMatrix};
 
 /// A column is a mark only if so many of the entities have it.
 const FEWEST: usize = 3;
@@ -33,7 +33,7 @@ pub struct Mark {
 /// What marks out the rows for which `chosen` says so.
 pub(super) fn marks(observed: &Observed, chosen: &[bool], top: usize) -> Vec<Marks> {
     let size = chosen.iter().filter(|chosen| **chosen).count();
-    let of_matrix = |matrix: &Matrix| {
+    let of_matrix = |matrix: &ObservedMatrix| {
         let mut own = vec![0usize; matrix.counts().count()];
         for (row, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
             matrix.of_row(row).iter().for_each(|&which| own[which as usize] += 1);

@@ -24,7 +24,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    pub(super) fn of(factor: &Factor) -> Self {
+    pub(super) fn new(factor: &Factor) -> Self {
         let rank = factor.rank();
         let rows = factor.rows().max(1) as f64;
         let (mut mean, mut second) = (vec![0.0; rank], vec![0.0; rank * rank]);
@@ -160,7 +160,7 @@ mod tests {
             Factor::new(ranks[mode], (0..rows * ranks[mode]).map(|place| number(place + 31 * mode)).collect())
         };
         let factors = [factor(0, 4), factor(1, 5), factor(2, 3)];
-        let moments: Vec<Moments> = factors.iter().map(Moments::of).collect();
+        let moments: Vec<Moments> = factors.iter().map(Moments::new).collect();
         let m = sensitivity(&core, 3, 1, |other| Along::All(&moments[other].second));
         let change = [0.3, -1.0, 0.7];
         let mut squares = 0.0;
@@ -188,7 +188,7 @@ mod tests {
         let full = diagonal.to_full(4);
         let factor =
             |mode: usize| Factor::new(3, (0..12).map(|place| number(place * place + 31 * mode)).collect());
-        let moments: Vec<Moments> = (0..4).map(|mode| Moments::of(&factor(mode))).collect();
+        let moments: Vec<Moments> = (0..4).map(|mode| Moments::new(&factor(mode))).collect();
         let along = |other: usize| match other {
             3 => Along::Row(&moments[3].mean),
             other => Along::All(&moments[other].second),

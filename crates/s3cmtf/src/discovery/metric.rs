@@ -19,7 +19,7 @@ pub(super) struct Metric {
 }
 
 impl Metric {
-    pub(super) fn of(core: &Core, moments: &[Moments], mode: usize) -> Self {
+    pub(super) fn new(core: &Core, moments: &[Moments], mode: usize) -> Self {
         let order = moments.len();
         Metric {
             weights: sensitivity(core, order, mode, |other| Along::All(&moments[other].second)),
@@ -83,8 +83,8 @@ mod tests {
         let users = Factor::new(2, vec![1.0, 1.0, 1.0, 0.0, 1.0, -1.0]);
         let items = Factor::new(2, vec![0.5, 1.0, 2.0, 1.0, -1.0, 3.0]);
         let core = Core::full(vec![2, 2], vec![1.0, 0.0, 0.0, 2.0]);
-        let moments: Vec<Moments> = [&users, &items].into_iter().map(Moments::of).collect();
-        let metric = Metric::of(&core, &moments, 1);
+        let moments: Vec<Moments> = [&users, &items].into_iter().map(Moments::new).collect();
+        let metric = Metric::new(&core, &moments, 1);
         let distance = |axes: &[Vec<f64>], a: usize, b: usize| {
             let along = |axis: &Vec<f64>| {
                 let terms = axis.iter().zip(items.row(a)).zip(items.row(b));

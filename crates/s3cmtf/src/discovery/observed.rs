@@ -6,7 +6,7 @@
 use super::known;
 use super::largest;
 use crate::problem::UNKNOWN;
-use crate::{Coupled, Kind, Model, Problem};
+use crate::{Absent, Coupled, Model, Problem};
 
 /// A column that fewer entities have says nothing of a concept.
 const FEWEST: usize = 3;
@@ -17,11 +17,11 @@ const HIGH: f32 = 0.5;
 
 /// What entities of a mode were observed to have, matrix by matrix; graphs have no columns.
 pub(super) struct Observed {
-    pub(super) matrices: Vec<Matrix>,
+    pub(super) matrices: Vec<ObservedMatrix>,
 }
 
 /// A matrix that is coupled to the mode.
-pub(super) struct Matrix {
+pub(super) struct ObservedMatrix {
     pub(super) name: String,
     traits: Vec<Trait>,
     /// Where the traits of each row of the model end.
@@ -37,18 +37,18 @@ struct Trait {
 }
 
 impl Observed {
-    pub(super) fn of(model: &Model, data: &Problem, mode: usize) -> Self {
+    pub(super) fn new(model: &Model, data: &Problem, mode: usize) -> Self {
         let rows = known::rows(model, data, mode);
         let coupled = data.coupled().iter();
-        let coupled = coupled.filter(|matrix| matrix.mode() == mode && matrix.kind() != Kind::Graph);
+        let coupled = coupled.filter(|matrix| matrix.mode() == mode && matrix.kind() != Absent::Graph);
         let count = model.modes()[mode].rows();
-        Observed { matrices: coupled.map(|matrix| Matrix::of(matrix, &rows, count)).collect() }
+        Observed { matrices: coupled.map(|matrix| ObservedMatrix::new(matrix, &rows, count)).collect() }
     }
 }
 
-impl Matrix {
+impl ObservedMatrix {
     /// `to` has the model's row for each row of the matrix.
-    fn of(matrix: &Coupled, to: &[u32], rows: usize) -> Self {
+    fn new(matrix: &Coupled, to: &[u32], rows: usize) -> Self {
         let (entries, columns) = (matrix.entries(), matrix.columns());
         let is_number = entries.values().iter().any(|&value| value < 0.0);
         let cells = || {
@@ -85,7 +85,7 @@ impl Matrix {
             ends[row] += 1;
             traits[which as usize].count += 1;
         }
-        Matrix { name: matrix.name().to_owned(), traits, ends, of_rows }
+        ObservedMatrix { name: matrix.name().to_owned(), traits, ends, of_rows }
     }
 
     /// The traits of a row.

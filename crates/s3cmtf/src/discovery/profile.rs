@@ -11,7 +11,7 @@ use super::basis::ModeBasis;
 use super::best::Best;
 use super::concepts::{Concept, concepts_of, few_words, letters, time_mode};
 use super::matrix::{Along, Moments, quadratic, sensitivity, weights};
-use super::observed::{Matrix, Observed};
+use super::observed::{Observed, ObservedMatrix};
 use super::recommend::Recommender;
 use super::{Scored, known};
 use crate::{Error, Problem};
@@ -31,7 +31,7 @@ pub struct Reasons<'a> {
 
 /// What a concept is worth to an entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worth {
+pub struct ConceptEffect {
     /// How strong the concept is for it, which is not how strong it is in all: the root mean square of what 1 of the concept
     /// (which is usual) adds to predictions, over all rows of the modes that are left over, or with those that were asked for.
     pub own_strength: f64,
@@ -74,8 +74,8 @@ impl<'a> Reasons<'a> {
         if let Some(data) = data {
             known::check(model, data)?;
         }
-        let basis = ModeBasis::of(model, items);
-        let observed = data.map(|data| Observed::of(model, data, items));
+        let basis = ModeBasis::new(model, items);
+        let observed = data.map(|data| Observed::new(model, data, items));
         let concepts = concepts_of(model, &basis, items, observed.as_ref(), &letters(model)[items], top);
         let mut means = vec![0.0; basis.concepts];
         if basis.concepts > 0 {
@@ -100,12 +100,12 @@ impl<'a> Reasons<'a> {
     }
 
     /// What each concept of the items is worth to a row, the strongest for it first.
-    pub fn profile(&self, row: u32) -> Vec<Worth> {
+    pub fn profile(&self, row: u32) -> Vec<ConceptEffect> {
         let Recommender { model, by, items, others, .. } = self.recommender;
         let own: Vec<f64> =
             model.factors()[*by].row(row as usize).iter().map(|&value| f64::from(value)).collect();
         let moments: Vec<Moments> =
-            others.iter().map(|other| Moments::of(&model.factors()[other.place])).collect();
+            others.iter().map(|other| Moments::new(&model.factors()[other.place])).collect();
         let along = |mode: usize| {
             let other = others.iter().zip(&moments).find(|(other, _)| other.place == mode);
             other.map_or(Along::Row(&own), |(other, moments)| match other.given {
@@ -119,9 +119,14 @@ impl<'a> Reasons<'a> {
         let worth = |(place, concept): (usize, &Concept)| {
             let square = quadratic(&squares, self.basis.direction(place));
             let concept = Concept { times: self.times(row, place), ..concept.clone() };
-            Worth { own_strength: square.max(0.0).sqrt(), adds: adds[place], usual: usual[place], concept }
+            ConceptEffect {
+                own_strength: square.max(0.0).sqrt(),
+                adds: adds[place],
+                usual: usual[place],
+                concept,
+            }
         };
-        let mut all: Vec<Worth> = self.concepts.iter().enumerate().map(worth).collect();
+        let mut all: Vec<ConceptEffect> = self.concepts.iter().enumerate().map(worth).collect();
         all.sort_by(|a, b| b.own_strength.total_cmp(&a.own_strength));
         all
     }
@@ -157,7 +162,7 @@ impl<'a> Reasons<'a> {
 
     /// For each of the best items of each row the concept that adds most to its prediction over the average item's; none
     /// where no concept adds anything.
-    pub fn of(&self, rows: &[u32], best: &[Vec<Best>]) -> Vec<Vec<Option<Reason>>> {
+    pub fn explain(&self, rows: &[u32], best: &[Vec<Best>]) -> Vec<Vec<Option<Reason>>> {
         let of_row = |(&row, best): (&u32, &Vec<Best>)| {
             let Recommender { model, by, .. } = self.recommender;
             let adds = self.adds(model.factors()[*by].row(row as usize));
@@ -217,7 +222,7 @@ impl<'a> Reasons<'a> {
         // Without an opposite, having little of something is not having anything else.
         let has_end = !reason.little || !concept.weakest.is_empty();
         let matrices = self.observed.iter().flat_map(|observed| &observed.matrices);
-        let own = |(matrix, correlations): (&Matrix, &Vec<f64>)| {
+        let own = |(matrix, correlations): (&ObservedMatrix, &Vec<f64>)| {
             let has = matrix.of_row(reason.item as usize).iter();
             let has = has.map(|&which| (sign * correlations[which as usize], which as usize));
             let most = has.filter(|(score, _)| *score > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));

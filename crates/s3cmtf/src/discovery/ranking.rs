@@ -37,7 +37,7 @@ pub struct RankingParams {
 
 impl RankingParams {
     /// What is usual for these modes: the first and the second if none is said, and for one that is said the first other.
-    pub fn of(by: Option<usize>, items: Option<usize>) -> Self {
+    pub fn new(by: Option<usize>, items: Option<usize>) -> Self {
         let by = by.unwrap_or(usize::from(items == Some(0)));
         let items = items.unwrap_or(usize::from(by == 0));
         RankingParams { by, items, k: TOP, relevant: None, most: MOST, seed: SEED, caution: 0.0 }

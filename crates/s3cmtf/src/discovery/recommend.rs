@@ -4,11 +4,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::best::{Best, Open, Panels, Search, best};
-use super::doubt::Doubt;
 use super::known::{self, Seen};
+use super::variance::PredictiveVariance;
 use crate::model::Core;
 use crate::table::did_you_mean;
-use crate::{Error, Kind, Model, Problem};
+use crate::{Absent, Error, Model, Problem};
 
 /// Recommends entities of one mode (items) to those of another.
 pub struct Recommender<'a> {
@@ -19,7 +19,7 @@ pub struct Recommender<'a> {
     /// What is left of the core: a row per concept of `by`.
     weights: Vec<f32>,
     panels: Panels,
-    doubt: Option<Doubt<'a>>,
+    doubt: Option<PredictiveVariance<'a>>,
     seen: Option<Seen>,
     allowed: Option<Vec<bool>>,
 }
@@ -80,7 +80,7 @@ impl<'a> Recommender<'a> {
         let factor = &model.factors()[items];
         Ok(Recommender {
             weights: weights(model, by, items, &others),
-            panels: Panels::of(factor.rank(), factor.values()),
+            panels: Panels::new(factor.rank(), factor.values()),
             model,
             by,
             items,
@@ -112,7 +112,8 @@ impl<'a> Recommender<'a> {
             ));
         };
         let factor = &self.model.factors()[self.items];
-        self.doubt = Some(Doubt::of(uncertainty, (self.by, self.items), factor, &self.weights, caution));
+        self.doubt =
+            Some(PredictiveVariance::new(uncertainty, (self.by, self.items), factor, &self.weights, caution));
         Ok(self)
     }
 
@@ -121,7 +122,7 @@ impl<'a> Recommender<'a> {
     /// # Errors
     /// If the data have other modes.
     pub fn without_seen(mut self, data: &Problem) -> Result<Self, Error> {
-        self.seen = Some(Seen::of(self.model, data, self.by, self.items)?);
+        self.seen = Some(Seen::new(self.model, data, self.by, self.items)?);
         Ok(self)
     }
 
@@ -143,7 +144,7 @@ impl<'a> Recommender<'a> {
         let coupled = || {
             data.coupled()
                 .iter()
-                .filter(|coupled| coupled.mode() == self.items && coupled.kind() != Kind::Graph)
+                .filter(|coupled| coupled.mode() == self.items && coupled.kind() != Absent::Graph)
         };
         let short = |name: &'_ str| name.split_once('/').map_or(name, |(_, short)| short).to_owned();
         let goes_by = |coupled: &&crate::Coupled| {

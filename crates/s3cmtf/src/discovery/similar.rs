@@ -17,7 +17,7 @@ pub fn similar(model: &Model, mode: usize, id: u32, level: bool, top: usize) -> 
     let row = found.row(id).ok_or_else(|| {
         Error::Problem(format!("the model has no row for {} {}", found.name(), found.label(id)))
     })? as usize;
-    let space = Space::of(model, mode, level);
+    let space = Space::new(model, mode, level);
     let scores =
         (0..space.rows()).map(|other| if other == row { f64::NAN } else { space.likeness(row, other) });
     let named = |(row, score): (usize, f64)| Scored { name: found.label(found.id(row)).into_owned(), score };

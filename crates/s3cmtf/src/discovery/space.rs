@@ -24,7 +24,7 @@ pub struct Space {
 
 impl Space {
     /// The space of a mode, with or without the level.
-    pub fn of(model: &Model, mode: usize, level: bool) -> Self {
+    pub fn new(model: &Model, mode: usize, level: bool) -> Self {
         let (size, mut points) = coordinates(model, mode, level);
         points.par_chunks_exact_mut(size).for_each(|point| {
             let length = point.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
@@ -68,7 +68,7 @@ impl Space {
 
     /// A flat map of the points: the two coordinates in which they vary most.
     pub fn map(&self) -> Vec<[f32; 2]> {
-        let moments = Moments::of(&crate::Factor::new(self.size, self.points.clone()));
+        let moments = Moments::new(&crate::Factor::new(self.size, self.points.clone()));
         let axes = eigen(self.size, &moments.covariance());
         let along = |point: &[f32], axis: usize| -> f32 {
             let Some((_, axis)) = axes.get(axis) else { return 0.0 };
@@ -94,8 +94,8 @@ fn coordinates(model: &Model, mode: usize, level: bool) -> (usize, Vec<f32>) {
     if is_nonnegative(model, mode) {
         return (rank, factor.values().to_vec());
     }
-    let moments: Vec<Moments> = model.factors().iter().map(Moments::of).collect();
-    let metric = Metric::of(model.core(), &moments, mode);
+    let moments: Vec<Moments> = model.factors().iter().map(Moments::new).collect();
+    let metric = Metric::new(model.core(), &moments, mode);
     let axes = metric.axes(level || !metric.has_level(&moments[mode].covariance()));
     let mean = &moments[mode].mean;
     let point = |row: &[f32]| -> Vec<f32> {

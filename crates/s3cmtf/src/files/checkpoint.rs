@@ -13,7 +13,7 @@ use super::atomic::write_whole;
 use super::folder::{CHECKPOINT, check_replaceable};
 use super::model_file::{check_offsets, own_text};
 use super::seal;
-use crate::{About, Checkpoint, Error, Numbers};
+use crate::{Checkpoint, CheckpointMeta, Error, StateArrays};
 
 /// The version of the format; a checkpoint is for the version of s3cmtf that wrote it, so no other is read.
 const FORMAT: u64 = 3;
@@ -27,7 +27,7 @@ struct Header {
     format: u64,
     version: String,
     #[serde(flatten)]
-    about: About,
+    about: CheckpointMeta,
 }
 
 /// Saves a checkpoint in a folder, which is created if it is not there. It appears whole or not at all, and the one before
@@ -69,7 +69,7 @@ pub(super) fn is_checkpoint(path: &Path) -> bool {
 }
 
 fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
-    let Numbers { singles, doubles } = &checkpoint.numbers;
+    let StateArrays { singles, doubles } = &checkpoint.numbers;
     let singles = singles.iter().map(|(name, values)| {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         (name, Dtype::F32, values.len(), bytes)
@@ -118,7 +118,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
     }
     seal::check(bytes)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| broken(&error))?;
-    let mut numbers = Numbers::default();
+    let mut numbers = StateArrays::default();
     for (name, tensor) in tensors.tensors() {
         let data = tensor.data();
         match (name.rsplit_once(':'), tensor.dtype()) {

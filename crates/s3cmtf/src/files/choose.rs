@@ -54,13 +54,13 @@ fn list(headings: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Kind;
+    use crate::table::ColumnType;
 
     #[test]
     fn a_column_that_is_not_there_says_which_are() {
         let headings: Vec<String> = ["userId", "movieId", "rating", "rating"].map(String::from).into();
         let choose = |column| {
-            let want = Want { column, kind: Kind::Id };
+            let want = Want { column, kind: ColumnType::Id };
             choose(Path::new("a.csv"), &headings, &[want]).map_err(|error| error.to_string())
         };
         let name = |name: &str| choose(Selector::Name(name.into()));

@@ -14,7 +14,7 @@ use super::model_file::{FORMAT, from_bytes, is_model, to_bytes};
 use super::problem_file::{content_check, load_problem};
 use super::temporary::sweep;
 use crate::table::nearest;
-use crate::{CoreKind, Error, Kind, Model, Problem, Record, Run, Stop};
+use crate::{Absent, CoreKind, Error, Model, Problem, Record, Run, Stop};
 
 const MODEL: &str = "model.safetensors";
 const RECORD: &str = "run.json";
@@ -50,7 +50,7 @@ struct ModeSummary<'a> {
 struct CoupledSummary<'a> {
     name: &'a str,
     mode: &'a str,
-    kind: Kind,
+    kind: Absent,
     weight: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<f32>,
@@ -58,7 +58,7 @@ struct CoupledSummary<'a> {
 }
 
 impl<'a> ModelSummary<'a> {
-    fn of(model: &'a Model) -> Self {
+    fn new(model: &'a Model) -> Self {
         let modes = model.modes().iter().zip(model.factors());
         let coupled = model.coupled().iter().map(|matrix| CoupledSummary {
             name: &matrix.name,
@@ -104,7 +104,7 @@ pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Op
     let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
     let mut record = run.record.clone();
     record.data.kept = data.and_then(KeptData::check);
-    let file = RunFile { format: FORMAT, model: ModelSummary::of(&run.model), record: &record };
+    let file = RunFile { format: FORMAT, model: ModelSummary::new(&run.model), record: &record };
     let mut record = serde_json::to_vec_pretty(&file).map_err(|error| Error::io(folder, error.into()))?;
     record.push(b'\n');
     // A run that has ended is not resumed, but one that was interrupted may be.

@@ -186,7 +186,7 @@ fn of_arrays(table: String, column: String, arrays: Vec<arrow_array::ArrayRef>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Data, Kind, Labels, Selector};
+    use crate::table::{ColumnType, Data, Labels, Selector};
 
     fn frame() -> Frame {
         let fixed = |values: Raw| -> Fetch { Box::new(move |_| Ok(values.clone())) };
@@ -201,17 +201,17 @@ mod tests {
         Frame::new("ratings", 3, columns)
     }
 
-    fn read(column: &str, kind: Kind) -> Result<Data, String> {
+    fn read(column: &str, kind: ColumnType) -> Result<Data, String> {
         let want = Want { column: Selector::Name(column.into()), kind };
         frame().read_column(&want).map(|column| column.data).map_err(|error| error.to_string())
     }
 
     #[test]
     fn columns_are_read_as_those_of_files_are() {
-        let Data::Texts { codes, labels } = read("user", Kind::Id).unwrap() else { panic!("texts") };
+        let Data::Texts { codes, labels } = read("user", ColumnType::Id).unwrap() else { panic!("texts") };
         assert_eq!((codes, labels.get(0)), (vec![1, 0, 1], "ann"));
-        let guesses: Vec<Kind> = frame().columns().unwrap().iter().map(|column| column.guess).collect();
-        assert_eq!(guesses[..2], [Kind::Id, Kind::Number]);
+        let guesses: Vec<ColumnType> = frame().columns().unwrap().iter().map(|column| column.guess).collect();
+        assert_eq!(guesses[..2], [ColumnType::Id, ColumnType::Number]);
     }
 
     #[test]
@@ -219,15 +219,15 @@ mod tests {
         for (column, kind, what) in [
             (
                 "stars",
-                Kind::Number,
+                ColumnType::Number,
                 "ratings: entry 3: column \"stars\": the value is missing, as in 1 of 3 rows (skip-empty leaves",
             ),
-            ("when", Kind::Time, "ratings: entry 2: column \"when\": the value is missing"),
-            ("hole", Kind::Id, "ratings: entry 2: column \"hole\": the value is missing"),
-            ("short", Kind::Id, "ratings: column \"short\" has 1 values, but there are 3 rows"),
+            ("when", ColumnType::Time, "ratings: entry 2: column \"when\": the value is missing"),
+            ("hole", ColumnType::Id, "ratings: entry 2: column \"hole\": the value is missing"),
+            ("short", ColumnType::Id, "ratings: column \"short\" has 1 values, but there are 3 rows"),
             (
                 "usr",
-                Kind::Id,
+                ColumnType::Id,
                 "ratings: has no column \"usr\", did you mean \"user\"? (its columns are user, stars, ",
             ),
         ] {
@@ -254,7 +254,7 @@ mod tests {
         };
         let batches = [batch(vec![1, 2], vec![Some("a"), Some("b")]), batch(vec![3], vec![None])];
         let frame = Frame::of_batches("t", vec!["id".into(), "name".into()], &batches).unwrap();
-        let want = |name: &str| Want { column: Selector::Name(name.into()), kind: Kind::Id };
+        let want = |name: &str| Want { column: Selector::Name(name.into()), kind: ColumnType::Id };
         assert_eq!(frame.read_column(&want("id")).unwrap().data, Data::Integers(vec![1, 2, 3]));
         let error = frame.read_column(&want("name")).unwrap_err().to_string();
         assert!(

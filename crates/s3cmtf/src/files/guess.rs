@@ -1,7 +1,7 @@
 //! What a column probably holds, so that flags can be suggested.
 
 use super::number::{parse_integer, parse_number};
-use crate::table::{Kind, time};
+use crate::table::{ColumnType, time};
 
 /// Headings, or parts of them, of columns that are points in time, and of columns that are numbers.
 const TIMES: [&str; 6] = ["time", "date", "stamp", "when", "year", "month"];
@@ -17,7 +17,7 @@ pub(super) const RECENT: std::ops::Range<i64> = 473_385_600..4_000_000_000;
 ///
 /// Dates are times, numbers with decimals are numbers; whole numbers are what the heading says, otherwise ids. Without
 /// headings, those in the range of recent unix times are times, and numbers those that vary between 0 and 10.
-pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
+pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> ColumnType {
     let heading = heading.map(str::to_lowercase);
     let named = |words: &[&str]| {
         heading.as_ref().is_some_and(|heading| words.iter().any(|word| heading.contains(word)))
@@ -27,7 +27,7 @@ pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
     if !is_number {
         // Which number of dates with slashes is the month is for who reads them to say.
         let is_time = !values.is_empty() && time::may_be_times(values.iter().copied());
-        return if is_time { Kind::Time } else { Kind::Id };
+        return if is_time { ColumnType::Time } else { ColumnType::Id };
     }
     let whole = |value: &str| parse_integer(value.as_bytes());
     // Ids may be longer than a whole number can be.
@@ -37,11 +37,15 @@ pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> Kind {
     });
     let recent = all(&|value| time::parse(value.as_bytes()).is_some_and(|seconds| RECENT.contains(&seconds)));
     if recent && (heading.is_none() || named(&TIMES) || !is_whole) {
-        return Kind::Time;
+        return ColumnType::Time;
     }
     let few = all(&|value| whole(value).is_some_and(|value| (0..=10).contains(&value)));
     let varies = values.iter().any(|value| *value != values[0]);
-    if !is_whole || named(&NUMBERS) || (heading.is_none() && few && varies) { Kind::Number } else { Kind::Id }
+    if !is_whole || named(&NUMBERS) || (heading.is_none() && few && varies) {
+        ColumnType::Number
+    } else {
+        ColumnType::Id
+    }
 }
 
 #[cfg(test)]
@@ -51,19 +55,19 @@ mod tests {
     #[test]
     fn known_columns() {
         for (heading, values, kind) in [
-            (Some("userId"), &["1", "2"][..], Kind::Id),
-            (Some("rating"), &["4", "5"], Kind::Number),
-            (Some("x"), &["4.5", "5"], Kind::Number),
-            (Some("x"), &["9223372036854775811", "9223372036854775809"], Kind::Id),
-            (Some("timestamp"), &["978300760", "978302109"], Kind::Time),
-            (Some("phone"), &["978300760", "978302109"], Kind::Id),
-            (Some("day"), &["2017-03-04", "2017-03-05"], Kind::Time),
-            (Some("city"), &["Rome", "7"], Kind::Id),
-            (None, &["978300760", "978302109"], Kind::Time),
-            (None, &["5", "3", "4"], Kind::Number),
-            (None, &["1", "1", "1"], Kind::Id),
-            (None, &["1193", "661"], Kind::Id),
-            (Some("empty"), &[], Kind::Id),
+            (Some("userId"), &["1", "2"][..], ColumnType::Id),
+            (Some("rating"), &["4", "5"], ColumnType::Number),
+            (Some("x"), &["4.5", "5"], ColumnType::Number),
+            (Some("x"), &["9223372036854775811", "9223372036854775809"], ColumnType::Id),
+            (Some("timestamp"), &["978300760", "978302109"], ColumnType::Time),
+            (Some("phone"), &["978300760", "978302109"], ColumnType::Id),
+            (Some("day"), &["2017-03-04", "2017-03-05"], ColumnType::Time),
+            (Some("city"), &["Rome", "7"], ColumnType::Id),
+            (None, &["978300760", "978302109"], ColumnType::Time),
+            (None, &["5", "3", "4"], ColumnType::Number),
+            (None, &["1", "1", "1"], ColumnType::Id),
+            (None, &["1193", "661"], ColumnType::Id),
+            (Some("empty"), &[], ColumnType::Id),
         ] {
             assert_eq!(guess(heading, values), kind, "{heading:?} {values:?}");
         }

@@ -20,12 +20,12 @@ impl KeptData {
     ///
     /// # Errors
     /// If it cannot be written there.
-    pub fn of(problem: &Problem, folder: &Path) -> Result<Self, Error> {
+    pub fn new(problem: &Problem, folder: &Path) -> Result<Self, Error> {
         let beside =
             folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let path = folder.join(super::folder::DATA);
         let io = |source| Error::io(&path, source);
-        let whole = Whole::of(problem).map_err(|what| Error::file(&path, what))?;
+        let whole = Whole::new(problem).map_err(|what| Error::file(&path, what))?;
         let mut out = BufWriter::new(tempfile::tempfile_in(beside).map_err(io)?);
         whole.write(&mut out).and_then(|()| out.flush()).map_err(io)?;
         let file = out.into_inner().map_err(|error| io(error.into_error()))?;
@@ -75,7 +75,7 @@ mod tests {
         let entries = Entries::new(vec![vec![0, 2, 1], vec![1, 0, 4]], vec![1.0, 2.5, -3.0]).unwrap();
         let problem = Problem::builder(entries).build().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let aside = KeptData::of(&problem, &folder.path().join("model")).unwrap();
+        let aside = KeptData::new(&problem, &folder.path().join("model")).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let path = folder.path().join("data.s3cmtf");
         aside.write(&path).unwrap();

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::seal;
 use crate::table::{Binning, Labels};
 use crate::{
-    Core, CoreKind, CoupledFactor, Effects, Error, Factor, Kind, Mode, Model, Naming, Offsets, StdScale,
+    Absent, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Mode, Model, Naming, Offsets, StdScale,
     Uncertainty,
 };
 
@@ -76,7 +76,7 @@ pub(super) struct NamingHeader {
 struct CoupledHeader {
     name: String,
     mode: usize,
-    kind: Kind,
+    kind: Absent,
     weight: f32,
     /// None for a graph.
     columns: Option<ModeHeader>,
@@ -86,7 +86,7 @@ struct CoupledHeader {
 }
 
 impl ModeHeader {
-    pub(super) fn of(mode: &Mode) -> Self {
+    pub(super) fn from_mode(mode: &Mode) -> Self {
         let naming = mode
             .naming()
             .map(|naming| NamingHeader { column: naming.column.clone(), binning: naming.binning.clone() });
@@ -95,20 +95,20 @@ impl ModeHeader {
 }
 
 impl Header {
-    fn of(model: &Model) -> Self {
+    fn from_model(model: &Model) -> Self {
         let coupled = |matrix: &CoupledFactor| CoupledHeader {
             name: matrix.name.clone(),
             mode: matrix.mode,
             kind: matrix.kind,
             weight: matrix.weight,
-            columns: (matrix.kind != Kind::Graph).then(|| ModeHeader::of(&matrix.columns)),
+            columns: (matrix.kind != Absent::Graph).then(|| ModeHeader::from_mode(&matrix.columns)),
             explained: matrix.effects.as_ref().map(|effects| effects.explained),
         };
         Header {
             checksum: seal::EMPTY.to_owned(),
             format: FORMAT,
             core: model.core_kind(),
-            modes: model.modes().iter().map(ModeHeader::of).collect(),
+            modes: model.modes().iter().map(ModeHeader::from_mode).collect(),
             coupled: model.coupled().iter().map(coupled).collect(),
             range: model.range(),
             noise: model.uncertainty().map(|uncertainty| uncertainty.noise),
@@ -200,7 +200,7 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
         mode_tensors(mode, "", number, &mut tensors);
     }
     for (number, matrix) in model.coupled().iter().enumerate() {
-        if matrix.kind != Kind::Graph {
+        if matrix.kind != Absent::Graph {
             tensors.push((format!("coupled.{number}"), factor_tensor(&matrix.factor)));
             mode_tensors(&matrix.columns, "coupled_", number, &mut tensors);
         }
@@ -223,7 +223,7 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
         let rows = Tensor { shape: vec![rows.len()], numbers: Numbers::F32(rows) };
         tensors.push((format!("offset.{number}"), rows));
     }
-    let header = serde_json::to_string(&Header::of(model))?;
+    let header = serde_json::to_string(&Header::from_model(model))?;
     let mut bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))?;
     seal::seal(&mut bytes);
     Ok(bytes)
@@ -433,7 +433,7 @@ impl Tensors<'_> {
             factors.len()
         ))?;
         let (columns, factor) = match (kind, columns) {
-            (Kind::Graph, _) => (Mode::new("", 0), Factor::new(rank, Vec::new())),
+            (Absent::Graph, _) => (Mode::new("", 0), Factor::new(rank, Vec::new())),
             (_, None) => return Err(format!("coupled matrix {name} has no columns in the metadata")),
             (_, Some(columns)) => {
                 (self.mode(columns, "coupled_", number)?, self.factor(&format!("coupled.{number}"))?)

@@ -14,7 +14,7 @@ use super::model_file::{ModeHeader, NamingHeader};
 use super::pieces::{self, Number};
 use super::stored::StoredEntries;
 use crate::table::Labels;
-use crate::{Coupled, Entries, Error, Kind, Mode, Naming, Problem, StoredProblem};
+use crate::{Absent, Coupled, Entries, Error, Mode, Naming, Problem, StoredProblem};
 
 /// The version of the format.
 const FORMAT: u64 = 1;
@@ -45,7 +45,7 @@ struct CoupledHeader {
     name: String,
     table: String,
     mode: usize,
-    kind: Kind,
+    kind: Absent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weight: Option<f32>,
     /// None for a graph.
@@ -106,7 +106,7 @@ impl Array<'_> {
 fn listed(mode: usize, entries: usize, coupled: &[Coupled]) -> usize {
     let matrix = |matrix: &&Coupled| matrix.mode() == mode;
     let indices =
-        |matrix: &Coupled| matrix.entries().len() * if matrix.kind() == Kind::Graph { 2 } else { 1 };
+        |matrix: &Coupled| matrix.entries().len() * if matrix.kind() == Absent::Graph { 2 } else { 1 };
     entries + coupled.iter().filter(matrix).map(indices).sum::<usize>()
 }
 
@@ -137,7 +137,7 @@ fn add_mode<'a>(
 /// # Errors
 /// If the file cannot be written; what was there before is then still there.
 pub fn save_problem(problem: &Problem, path: &Path) -> Result<(), Error> {
-    let file = Whole::of(problem).map_err(|what| Error::file(path, what))?;
+    let file = Whole::new(problem).map_err(|what| Error::file(path, what))?;
     write_atomically(path, |out| file.write(out))
 }
 
@@ -157,7 +157,7 @@ impl Whole<'_> {
 }
 
 impl<'a> Whole<'a> {
-    pub(super) fn of(problem: &'a Problem) -> Result<Self, String> {
+    pub(super) fn new(problem: &'a Problem) -> Result<Self, String> {
         let mut arrays = Vec::new();
         for (number, mode) in problem.modes().iter().enumerate() {
             arrays.push((format!("entry.{number}"), Array::U32(problem.entries().indices(number))));
@@ -177,7 +177,7 @@ impl<'a> Whole<'a> {
                 arrays.push((format!("coupled_entry.{number}.{side}"), Array::U32(entries.indices(side))));
             }
             arrays.push((format!("coupled_value.{number}"), Array::F32(entries.values())));
-            let graph = matrix.kind() == Kind::Graph;
+            let graph = matrix.kind() == Absent::Graph;
             if !graph {
                 add_mode(matrix.columns(), "coupled_", number, entries.len(), &mut arrays);
             }
@@ -187,7 +187,7 @@ impl<'a> Whole<'a> {
                 mode: matrix.mode(),
                 kind: matrix.kind(),
                 weight: matrix.weight(),
-                columns: (!graph).then(|| ModeHeader::of(matrix.columns())),
+                columns: (!graph).then(|| ModeHeader::from_mode(matrix.columns())),
             });
         }
         // Long numbers first: so each array starts where its numbers may lie.
@@ -196,7 +196,7 @@ impl<'a> Whole<'a> {
         let header = Header {
             format: FORMAT,
             name: problem.entries().name().to_owned(),
-            modes: problem.modes().iter().map(ModeHeader::of).collect(),
+            modes: problem.modes().iter().map(ModeHeader::from_mode).collect(),
             coupled,
             value: problem.value().map(str::to_owned),
             checks: arrays.iter().map(|(name, array)| (name.clone(), array.check())).collect(),
@@ -476,8 +476,8 @@ impl Arrays<'_> {
         }
         let values = self.take::<f32>(&format!("coupled_value.{number}"), "F32")?;
         let columns = match (kind, columns) {
-            (Kind::Graph, None) => Mode::new("", 0),
-            (Kind::Missing | Kind::Zeros, Some(columns)) => {
+            (Absent::Graph, None) => Mode::new("", 0),
+            (Absent::Missing | Absent::Zeros, Some(columns)) => {
                 let (columns, is_listed) = self.mode(columns, "coupled_", number)?;
                 if !is_listed {
                     check_rows(&columns, values.len())?;

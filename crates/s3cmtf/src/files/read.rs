@@ -9,7 +9,7 @@ use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
 use crate::Error;
-use crate::table::{Column, Data, Empty, Kind, Table, Want, is_empty_value};
+use crate::table::{Column, ColumnType, Data, Empty, Table, Want, is_empty_value};
 
 /// Enough of a file to know its format.
 const HEAD: usize = 1 << 16;
@@ -39,7 +39,7 @@ pub struct SampledColumn {
     /// The first values, at most five.
     pub values: Vec<String>,
     /// What it probably holds.
-    pub guess: Kind,
+    pub guess: ColumnType,
 }
 
 impl Source {
@@ -201,7 +201,7 @@ pub fn read_rows(source: &Source, wants: &[Want]) -> Result<(Table, Vec<usize>),
             Opened::Text(_, None) => {}
             Opened::Text(text, Some(opening)) => {
                 let places = choose(path, &opening.headings, wants)?;
-                let takes: Vec<(usize, Kind)> =
+                let takes: Vec<(usize, ColumnType)> =
                     places.iter().zip(wants).map(|(&place, want)| (place, want.kind)).collect();
                 let read = read(*text, path, &opening, (&takes, source.empty), &mut data)?;
                 rows += read.rows;
@@ -229,11 +229,11 @@ pub fn read_rows(source: &Source, wants: &[Want]) -> Result<(Table, Vec<usize>),
     Ok((Table { name: source.name(), columns }, skipped))
 }
 
-fn empty(kind: Kind) -> Data {
+fn empty(kind: ColumnType) -> Data {
     match kind {
-        Kind::Id => Data::Integers(Vec::new()),
-        Kind::Number => Data::Numbers(Vec::new()),
-        Kind::Time => Data::Times(Vec::new()),
+        ColumnType::Id => Data::Integers(Vec::new()),
+        ColumnType::Number => Data::Numbers(Vec::new()),
+        ColumnType::Time => Data::Times(Vec::new()),
     }
 }
 
@@ -266,8 +266,8 @@ pub(super) fn sampled(name: String, values: Option<Raw>) -> SampledColumn {
     // A place in the stead of a name.
     let heading = Some(name.as_str()).filter(|name| name.parse::<u64>().is_err());
     let guess = match values {
-        Some(Raw::Times(_)) => Kind::Time,
-        Some(Raw::Numbers(_)) if heading.is_some() => Kind::Number,
+        Some(Raw::Times(_)) => ColumnType::Time,
+        Some(Raw::Numbers(_)) if heading.is_some() => ColumnType::Number,
         _ => guess(heading, &shown.iter().map(String::as_str).collect::<Vec<_>>()),
     };
     SampledColumn { guess, values: shown.into_iter().take(SHOWN).collect(), name }
@@ -278,7 +278,7 @@ pub(super) fn sampled(name: String, values: Option<Raw>) -> SampledColumn {
 ///
 /// # Errors
 /// If the files cannot be read or have no rows.
-pub fn kinds(source: &Source) -> Result<Vec<(String, Kind)>, Error> {
+pub fn kinds(source: &Source) -> Result<Vec<(String, ColumnType)>, Error> {
     for path in &source.paths {
         match look(source, path)? {
             Opened::Text(_, None) => {}
@@ -287,9 +287,9 @@ pub fn kinds(source: &Source) -> Result<Vec<(String, Kind)>, Error> {
             }
             Opened::Binary(format) => {
                 let kind = |values: &Option<Raw>| match values {
-                    Some(Raw::Times(_)) => Kind::Time,
-                    Some(Raw::Numbers(_)) => Kind::Number,
-                    _ => Kind::Id,
+                    Some(Raw::Times(_)) => ColumnType::Time,
+                    Some(Raw::Numbers(_)) => ColumnType::Number,
+                    _ => ColumnType::Id,
                 };
                 let head = binary::head(path, format)?.into_iter();
                 return Ok(head.map(|(name, values)| (name, kind(&values))).collect());
@@ -316,7 +316,7 @@ fn sample(opening: &Opening) -> Vec<SampledColumn> {
         SampledColumn {
             name: name.clone(),
             guess: match opening.has_header {
-                _ if is_value => Kind::Number,
+                _ if is_value => ColumnType::Number,
                 true => guess(Some(name), &values),
                 false => guess(None, &values),
             },

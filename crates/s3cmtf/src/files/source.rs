@@ -116,7 +116,7 @@ impl Text {
 
     /// The same for a look at the start: of what can be read only once, the next reader gets all.
     pub(super) fn look(path: &Path) -> Result<Self, Error> {
-        if is_read_once(path) { Text::of(path, Box::new(Look::new(path)?), BLOCK) } else { Text::open(path) }
+        if is_read_once(path) { Text::new(path, Box::new(Look::new(path)?), BLOCK) } else { Text::open(path) }
     }
 
     /// Blocks of about `size` bytes.
@@ -126,10 +126,10 @@ impl Text {
             Some(Seen { bytes, rest }) => Box::new(Cursor::new(bytes).chain(rest)),
             None => open(path)?,
         };
-        Text::of(path, file, size)
+        Text::new(path, file, size)
     }
 
-    fn of(path: &Path, mut file: Box<dyn Read + Send>, size: usize) -> Result<Self, Error> {
+    fn new(path: &Path, mut file: Box<dyn Read + Send>, size: usize) -> Result<Self, Error> {
         let io = |source| Error::io(path, source);
         let mut head = Vec::new();
         file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head).map_err(io)?;

@@ -1,15 +1,15 @@
 //! A table of attributes: a row for each entity, and in each column what is known of it, which becomes a matrix of its own.
 
 use super::couple::{Couple, Form, SideMatrix, choose, others_of, row_of};
-use super::given::Opened;
 use super::note::Note;
+use super::source::Opened;
 use crate::Error;
 use crate::files::SampledColumn;
 use crate::model::{CoupledFactor, Model};
 use crate::prepare::{Attribute, MatrixSpec, ModeSpec, bins, check_numbers, filled, known_separator};
-use crate::problem::{Kind, Naming};
+use crate::problem::{Absent, Naming};
 use crate::table::time::Bin;
-use crate::table::{Binning, Column, Data, Empty, Kind as ColumnKind, Selector, Table, Want};
+use crate::table::{Binning, Column, ColumnType, Data, Empty, Selector, Table, Want};
 
 /// Headings of values, if such a column is the third and last of a table.
 const VALUES: [&str; 8] = ["value", "weight", "count", "score", "relevance", "strength", "rating", "plays"];
@@ -35,8 +35,8 @@ pub(super) fn read(
     if others.is_empty() {
         return Err(couple.ask(&headings, row, None));
     }
-    let id = |place: usize| Want { column: choose(&headings, place), kind: ColumnKind::Id };
-    let row_kind = naming.and_then(|naming| naming.binning.as_ref()).map_or(ColumnKind::Id, Binning::kind);
+    let id = |place: usize| Want { column: choose(&headings, place), kind: ColumnType::Id };
+    let row_kind = naming.and_then(|naming| naming.binning.as_ref()).map_or(ColumnType::Id, Binning::kind);
     let mut wants = vec![Want { column: choose(&headings, row), kind: row_kind }];
     wants.extend(others.iter().map(|&place| id(place)));
     let table = table.with(Empty::Keep);
@@ -63,7 +63,7 @@ pub(super) fn read(
             // A model that has only one matrix of the mode can mean no other.
             Some(None) if !is_only => Attribute::Nothing("is not in the model"),
             Some(Some(known)) => as_before(known, column),
-            _ => Attribute::of(column, sampled[place].guess),
+            _ => Attribute::new(column, sampled[place].guess),
         };
         // Who gives a single column wants it.
         let attribute = match attribute {
@@ -88,7 +88,7 @@ pub(super) fn read(
         return Err(Error::Problem(format!("{first}: no column tells anything: {}", why.join(", "))));
     }
     let plain = is_only && taken.is_plain();
-    if couple.kind == Some(Kind::Missing) && taken.has_categories() {
+    if couple.kind == Some(Absent::Missing) && taken.has_categories() {
         tell(Note::Zeros { table: first.clone() });
     }
     if !plain {
@@ -127,7 +127,7 @@ impl Read<'_> {
         SideMatrix { couple: self.couple.clone(), name, form: Form::Read(Box::new((spec, table))) }
     }
 
-    fn spec(&self, column: &Column, kind: Kind) -> MatrixSpec {
+    fn spec(&self, column: &Column, kind: Absent) -> MatrixSpec {
         let column = ModeSpec { name: None, column: Selector::Name(column.name.clone()), bins: None };
         MatrixSpec { row: self.selector.clone(), column, number: false, value: None, split: None, kind }
     }
@@ -141,7 +141,7 @@ impl Read<'_> {
         name: &str,
     ) -> Option<SideMatrix> {
         let is_value = VALUES.contains(&values.name.to_lowercase().as_str());
-        if sampled.guess != ColumnKind::Number || (is_unique(&self.rows.data) && !is_value) {
+        if sampled.guess != ColumnType::Number || (is_unique(&self.rows.data) && !is_value) {
             return None;
         }
         // Cells whose value or column is empty are not there.
@@ -153,7 +153,7 @@ impl Read<'_> {
         }
         let [rows, column]: [Column; 2] = categories.columns.try_into().ok()?;
         let values = numbers.columns.into_iter().nth(1)?;
-        let kind = self.couple.kind.unwrap_or(Kind::Missing);
+        let kind = self.couple.kind.unwrap_or(Absent::Missing);
         let value = Some(Selector::Name(values.name.clone()));
         let spec = MatrixSpec { value, ..self.spec(&column, kind) };
         let table = Table { name: self.name.to_owned(), columns: vec![rows, column, values] };
@@ -162,7 +162,7 @@ impl Read<'_> {
 
     fn attribute(&self, column: &Column, attribute: &Attribute, name: String) -> SideMatrix {
         let number = *attribute == Attribute::Number;
-        let mut spec = self.spec(column, if number { Kind::Missing } else { Kind::Zeros });
+        let mut spec = self.spec(column, if number { Absent::Missing } else { Absent::Zeros });
         spec.number = number;
         spec.column.bins = bins(attribute);
         if let Attribute::List(separator) = attribute {
@@ -173,7 +173,7 @@ impl Read<'_> {
 
     /// One matrix of all columns that say whether an entity has something.
     fn indicators(&self, table: Table, name: String) -> SideMatrix {
-        let spec = self.spec(&table.columns[1], Kind::Zeros);
+        let spec = self.spec(&table.columns[1], Absent::Zeros);
         self.matrix(name, spec, table)
     }
 }

@@ -1,14 +1,14 @@
 //! A coupled matrix, from what was said about it.
 
 use super::attributes;
-use super::given::{Given, Opened};
 use super::note::Note;
+use super::source::{Opened, TableSource};
 use crate::Error;
 use crate::files::{self, SampledColumn};
 use crate::model::Model;
-use crate::prepare::{Matrix, MatrixSpec, find_mode, is_index};
-use crate::problem::{Coupled, Kind, Naming};
-use crate::table::{Binning, Empty, Kind as ColumnKind, Selector, Table};
+use crate::prepare::{CoupledMatrix, MatrixSpec, find_mode, is_index};
+use crate::problem::{Absent, Coupled, Naming};
+use crate::table::{Binning, ColumnType, Empty, Selector, Table};
 
 /// A matrix that is to be coupled to a mode.
 #[derive(Clone, Debug)]
@@ -16,13 +16,13 @@ pub struct Couple {
     /// The mode, by name or by number from 1.
     pub mode: String,
     /// The matrix's table.
-    pub table: Given,
+    pub table: TableSource,
     /// The columns of the table that were named: of what is known, or of rows and that, and perhaps of values.
     pub columns: Vec<String>,
     /// What separates several columns in one field.
     pub split: Option<String>,
     /// What absent cells mean, if that was said. Otherwise those of a matrix with values are unknown, and the others zeros.
-    pub kind: Option<Kind>,
+    pub kind: Option<Absent>,
     /// How much a squared error counts, if that was said.
     pub weight: Option<f32>,
     /// What the matrix is called behind the name of its mode, if not by its column or file.
@@ -52,7 +52,7 @@ impl Couple {
         }
         // A column says more about what is in it than a file.
         if let [_, column, ..] = &self.columns[..]
-            && self.kind != Some(Kind::Graph)
+            && self.kind != Some(Absent::Graph)
         {
             let column = column.split(':').next().unwrap_or(column);
             return Ok(format!("{mode}/{column}"));
@@ -70,7 +70,7 @@ impl Couple {
 
     /// What a matrix is called that nobody has given a name: as its file without its endings, or as its column.
     fn stem(&self, mode: &str) -> Result<String, Error> {
-        let Given::Files { paths, .. } = &self.table else { return self.heading(mode) };
+        let TableSource::Files { paths, .. } = &self.table else { return self.heading(mode) };
         let Some(path) = paths.first() else { return Ok("matrix".into()) };
         let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let mut stem = &file[..];
@@ -114,13 +114,13 @@ impl Couple {
                 return Ok(vec![said(Form::Numbered, self.name(modes)?)]);
             }
             self.check_headings(&table, mode, modes, namings)?;
-            if self.kind != Some(Kind::Graph) {
+            if self.kind != Some(Absent::Graph) {
                 let attributes = attributes::read(self, table, mode, modes, naming, model, tell)?;
                 return Ok(attributes);
             }
         }
         self.check_headings(&table, mode, modes, namings)?;
-        Ok(vec![said(Form::Said, self.name(modes)?)])
+        Ok(vec![said(Form::PartialParams, self.name(modes)?)])
     }
 
     /// Refuses a table whose headings, if nobody has said which are meant, say that its rows are those of another mode.
@@ -140,14 +140,14 @@ impl Couple {
         };
         // The columns of a graph are entities of its mode as well.
         let rows = if headings.contains(&own.column) { None } else { headings.first() };
-        let columns = headings.iter().filter(|_| self.kind == Some(Kind::Graph));
+        let columns = headings.iter().filter(|_| self.kind == Some(Absent::Graph));
         let Some((heading, other)) =
             rows.into_iter().chain(columns).find_map(|name| Some((name, other(&name)?)))
         else {
             return Ok(());
         };
         let example = self.example.replace("{row}", &own.column).replace("{column}", heading);
-        Err(Error::Asked(format!(
+        Err(Error::Request(format!(
             "{}: its column {heading} is that of mode {}, but it is coupled to {}: couple it to {} instead, or say which columns are \
              meant, as in {example}",
             self.words, modes[other], modes[mode], modes[other]
@@ -161,15 +161,17 @@ impl Couple {
                 Some(column) => (column, true),
                 None => (column, false),
             };
-            let column = column.parse().map_err(|what| Error::Asked(format!("{}: {what}", self.words)))?;
+            let column = column.parse().map_err(|what| Error::Request(format!("{}: {what}", self.words)))?;
             // Cells that are all 1 tell nothing unless those that are not there are 0.
-            let usual = if number || value.is_some() { Kind::Missing } else { Kind::Zeros };
-            let kind = self.kind.filter(|&kind| kind != Kind::Missing).unwrap_or(usual);
+            let usual = if number || value.is_some() { Absent::Missing } else { Absent::Zeros };
+            let kind = self.kind.filter(|&kind| kind != Absent::Missing).unwrap_or(usual);
             Ok(MatrixSpec { row, column, number, value, split: self.split.clone(), kind })
         };
         match &self.columns[..] {
-            [row, column] => return form(Selector::of(row), column, None),
-            [row, column, value, ..] => return form(Selector::of(row), column, Some(Selector::of(value))),
+            [row, column] => return form(Selector::parse(row), column, None),
+            [row, column, value, ..] => {
+                return form(Selector::parse(row), column, Some(Selector::parse(value)));
+            }
             _ => {}
         }
         let columns = table.columns()?;
@@ -190,7 +192,7 @@ impl Couple {
     pub(super) fn ask(&self, headings: &[&str], row: usize, column: Option<usize>) -> Error {
         let column = column.map_or("2", |place| headings[place]);
         let example = self.example.replace("{row}", headings.get(row).unwrap_or(&"1"));
-        Error::Asked(format!(
+        Error::Request(format!(
             "{}: say which columns are the matrix, as in {}; there are {}",
             self.words,
             example.replace("{column}", column),
@@ -212,7 +214,7 @@ pub(super) fn others_of(columns: &[SampledColumn], row: usize) -> Vec<usize> {
 }
 
 fn has_index(columns: &[SampledColumn]) -> bool {
-    let kinds: Vec<(usize, &str, ColumnKind)> = columns
+    let kinds: Vec<(usize, &str, ColumnType)> = columns
         .iter()
         .enumerate()
         .map(|(place, column)| (place, column.name.as_str(), column.guess))
@@ -242,7 +244,7 @@ pub(super) enum Form {
     /// In a file of indices.
     Numbered,
     /// In columns of a table that were said, or are all it has.
-    Said,
+    PartialParams,
     /// In these columns, which were read already.
     Read(Box<(MatrixSpec, Table)>),
 }
@@ -304,16 +306,16 @@ impl SideMatrix {
             Form::Numbered => {
                 let path = opened.numbered()?.cloned().unwrap_or_default();
                 let entries = files::read_entries(&path, Some(2))?;
-                let said = couple.kind.or(like.map(|matrix| matrix.kind)).unwrap_or(Kind::Missing);
+                let said = couple.kind.or(like.map(|matrix| matrix.kind)).unwrap_or(Absent::Missing);
                 let values = entries.values();
                 let tells_nothing = like.is_none() && values.iter().all(|value| *value == values[0]);
-                let kind = if said == Kind::Missing && tells_nothing { Kind::Zeros } else { said };
+                let kind = if said == Absent::Missing && tells_nothing { Absent::Zeros } else { said };
                 if let (true, Some(tell)) = (kind != said, tell) {
                     tell(Note::Zeros { table: opened.first() });
                 }
                 Coupled::new(mode, kind, entries)?
             }
-            Form::Said => {
+            Form::PartialParams => {
                 let mut spec = couple.spec(&opened, place.naming.as_ref())?;
                 if let (None, Some(like)) = (couple.kind, like) {
                     spec.kind = like.kind;
@@ -340,7 +342,7 @@ impl SideMatrix {
 impl Couple {
     /// Tells that what was said of absent cells was not done.
     fn tell_of_cells(&self, spec: &MatrixSpec, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) {
-        if self.kind == Some(Kind::Missing) && spec.kind == Kind::Zeros {
+        if self.kind == Some(Absent::Missing) && spec.kind == Absent::Zeros {
             tell(Note::Zeros { table: table.first() });
         }
     }
@@ -366,7 +368,7 @@ impl Place<'_> {
     ) -> Result<Coupled, Error> {
         let (name, known) = (table.name.clone(), self.known);
         let matrix = spec.matrix(table, self.mode, self.naming.as_mut(), known, self.before)?;
-        let Matrix { coupled, added, absent } = matrix;
+        let CoupledMatrix { coupled, added, absent } = matrix;
         let Some(tell) = tell else { return Ok(coupled) };
         if let (Some(naming), true) = (&self.naming, absent == known && added > 0) {
             // Nothing could be learnt from it: another column is meant, or places are where names should be.
@@ -377,7 +379,7 @@ impl Place<'_> {
             )));
         }
         tell_more(tell);
-        if spec.split.is_none() && spec.kind == Kind::Zeros && has_lists(&coupled) {
+        if spec.split.is_none() && spec.kind == Absent::Zeros && has_lists(&coupled) {
             tell(Note::Lists { table: name.clone(), column: spec.column.column.to_string() });
         }
         let mode = self.name.to_owned();

@@ -2,13 +2,13 @@
 
 mod attributes;
 mod couple;
-mod given;
-mod later;
+mod new_data;
 mod note;
+mod source;
 mod tensor;
 
 pub use couple::{Couple, SideMatrix};
-pub use given::Given;
-pub use later::{Cells, Later, known_cells, known_entries};
+pub use new_data::{Cells, NewData, known_cells, known_entries};
 pub use note::Note;
+pub use source::TableSource;
 pub use tensor::{Input, plain_names, whole_problem};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::couple::{Couple, SideMatrix, check_modes};
-use super::given::{Given, Opened};
 use super::note::Note;
+use super::source::{Opened, TableSource};
 use crate::files;
 use crate::model::Model;
 use crate::prepare::{ModeSpec, Recipe, Tensor};
@@ -19,7 +19,7 @@ const SHOWN: usize = 12;
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The tensor's table.
-    pub tensor: Given,
+    pub tensor: TableSource,
     /// The columns that are the modes; what is obvious if nothing was said.
     pub modes: Option<Vec<ModeSpec>>,
     /// The column of values, by heading or number from 1; where modes were said and this was not, rows are counted.
@@ -36,7 +36,7 @@ pub struct Input {
 
 impl Input {
     /// A tensor of which nothing is said but where it is.
-    pub fn new(tensor: Given) -> Self {
+    pub fn new(tensor: TableSource) -> Self {
         Input {
             tensor,
             modes: None,
@@ -74,7 +74,7 @@ impl Input {
 
     /// The file of a whole problem, if the tensor is one and nothing was said that it says itself.
     fn whole(&self) -> Result<Option<&Path>, Error> {
-        let Given::Files { paths, .. } = &self.tensor else { return Ok(None) };
+        let TableSource::Files { paths, .. } = &self.tensor else { return Ok(None) };
         let Some(path) = whole_problem(paths)? else { return Ok(None) };
         self.refuse_words(path)?;
         Ok(Some(path))
@@ -86,8 +86,8 @@ impl Input {
     /// If there are any.
     pub fn refuse_words(&self, path: &Path) -> Result<(), Error> {
         let (format, header) = match &self.tensor {
-            Given::Files { format, header, .. } => (format.is_some(), header.is_some()),
-            Given::Frame(..) => (false, false),
+            TableSource::Files { format, header, .. } => (format.is_some(), header.is_some()),
+            TableSource::Frame(..) => (false, false),
         };
         let said = [
             ("modes", self.modes.is_some()),
@@ -99,7 +99,7 @@ impl Input {
             ("header", header),
         ];
         match said.iter().find(|(_, is_said)| *is_said) {
-            Some((name, _)) => Err(Error::Asked(format!(
+            Some((name, _)) => Err(Error::Request(format!(
                 "{}: is a whole problem with its modes, values and matrices, so {}{name} is not for it: give it to convert",
                 path.display(),
                 self.prefix
@@ -138,7 +138,7 @@ impl Input {
     fn read_named(&self, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) -> Result<(Problem, usize), Error> {
         let recipe = self.recipe_of(table, tell)?;
         if self.sizes.is_some() {
-            return Err(Error::Asked(format!(
+            return Err(Error::Request(format!(
                 "{}sizes is for files of indices: a mode of names has as many ids as names",
                 self.prefix
             )));
@@ -165,7 +165,7 @@ impl Input {
     }
 
     fn recipe_of(&self, table: &Opened<'_>, tell: &mut dyn FnMut(Note)) -> Result<Recipe, Error> {
-        let value = self.value.as_deref().map(Selector::of);
+        let value = self.value.as_deref().map(Selector::parse);
         if let Some(modes) = &self.modes {
             return Ok(Recipe { modes: modes.clone(), value });
         }
@@ -188,7 +188,7 @@ impl Input {
                 ));
             }
             let prefix = self.prefix;
-            return Err(Error::Asked(format!(
+            return Err(Error::Request(format!(
                 "{}: {prefix}modes should say which columns are the modes, and {prefix}value which is the value; there \
                  are: {shown}",
                 table.first(),
@@ -252,7 +252,7 @@ pub fn whole_problem(tensor: &[PathBuf]) -> Result<Option<&Path>, Error> {
     for path in tensor {
         if files::is_problem(path)? {
             if tensor.len() > 1 {
-                return Err(Error::Asked(format!(
+                return Err(Error::Request(format!(
                     "{}: is a whole problem, which cannot be put together with other files",
                     path.display()
                 )));
@@ -295,7 +295,7 @@ mod tests {
 
     use super::*;
     use crate::files::{Fetch, Frame, Raw};
-    use crate::problem::Kind;
+    use crate::problem::Absent;
     use crate::table::{Empty, Labels};
 
     fn texts(values: &[&str]) -> Raw {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     /// A table of these columns, and how often all of a column was asked for.
-    fn table(name: &str, columns: Vec<(&str, Raw)>) -> (Given, Arc<AtomicUsize>) {
+    fn table(name: &str, columns: Vec<(&str, Raw)>) -> (TableSource, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let rows = columns.first().map_or(0, |(_, values)| match values {
             Raw::Texts { codes, .. } => codes.len(),
@@ -321,10 +321,10 @@ mod tests {
             })
         };
         let columns = columns.into_iter().map(|(name, values)| (name.to_owned(), fetch(values))).collect();
-        (Given::Frame(Arc::new(Frame::new(name, rows, columns)), Empty::Refuse), asked)
+        (TableSource::Frame(Arc::new(Frame::new(name, rows, columns)), Empty::Refuse), asked)
     }
 
-    fn ratings() -> (Given, Arc<AtomicUsize>) {
+    fn ratings() -> (TableSource, Arc<AtomicUsize>) {
         table(
             "ratings",
             vec![
@@ -335,13 +335,13 @@ mod tests {
         )
     }
 
-    fn couple(mode: &str, table: Given) -> Couple {
+    fn couple(mode: &str, table: TableSource) -> Couple {
         Couple {
             mode: mode.into(),
             table,
             columns: Vec::new(),
             split: None,
-            kind: Some(Kind::Zeros),
+            kind: Some(Absent::Zeros),
             weight: None,
             name: None,
             label: format!("couple {mode}"),

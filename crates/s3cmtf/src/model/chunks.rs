@@ -5,7 +5,7 @@ use std::ops::{Add, Range};
 use rayon::prelude::*;
 use s3cmtf_kernels::{CHUNK, prefetch};
 
-use super::contraction::{Contraction, Part};
+use super::contraction::{Contraction, Position};
 
 /// Entries cut into chunks of at most [`CHUNK`]. The entries of a chunk agree in all outer modes, or it is *mixed*: its
 /// entries need not agree in anything.
@@ -56,10 +56,10 @@ impl Chunks {
     }
 
     /// The row of an entry of a chunk in one mode.
-    pub(crate) fn row(&self, part: Part, chunk: usize, entry: usize) -> u32 {
+    pub(crate) fn row(&self, part: Position, chunk: usize, entry: usize) -> u32 {
         match part {
-            Part::Inner(which) => self.inner[which][entry],
-            Part::Outer(which) => {
+            Position::Inner(which) => self.inner[which][entry],
+            Position::Outer(which) => {
                 let offset = if self.is_mixed(chunk) { entry - self.starts[chunk] as usize } else { 0 };
                 self.outer[which][self.slots[chunk] as usize + offset]
             }

@@ -11,7 +11,7 @@ use crate::params::CoreKind;
 
 /// A mode among the inner or among the outer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Position {
     /// Its number among the inner modes.
     Inner(usize),
     /// Its number among the outer modes.
@@ -83,9 +83,9 @@ impl Contraction {
     }
 
     /// Where a mode's rows are told.
-    pub(crate) fn part(&self, mode: usize) -> Part {
+    pub(crate) fn part(&self, mode: usize) -> Position {
         let among = |modes: &[usize]| modes.iter().position(|&other| other == mode);
-        among(&self.inner).map_or_else(|| Part::Outer(among(&self.outer).unwrap_or(0)), Part::Inner)
+        among(&self.inner).map_or_else(|| Position::Outer(among(&self.outer).unwrap_or(0)), Position::Inner)
     }
 
     pub(crate) fn packed_len(&self) -> usize {

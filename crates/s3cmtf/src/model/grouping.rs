@@ -32,7 +32,7 @@ pub(crate) struct Order {
 }
 
 /// One task's part of the arrays, and what becomes of it.
-struct Piece<'a> {
+struct TaskArrays<'a> {
     modes: Vec<&'a mut [u32]>,
     values: &'a mut [f32],
     places: &'a mut [u32],
@@ -169,13 +169,13 @@ fn cut_pieces<'a>(
     values: &'a mut [f32],
     places: &'a mut [u32],
     bounds: &[usize],
-) -> Vec<Piece<'a>> {
+) -> Vec<TaskArrays<'a>> {
     let mut modes: Vec<&mut [u32]> = indices.iter_mut().map(Vec::as_mut_slice).collect();
     let (mut values, mut places) = (values, places);
     let mut pieces = Vec::with_capacity(bounds.len() - 1);
     for pair in bounds.windows(2) {
         let len = pair[1] - pair[0];
-        pieces.push(Piece {
+        pieces.push(TaskArrays {
             modes: modes.iter_mut().map(|rest| take_first(rest, len)).collect(),
             values: take_first(&mut values, len),
             places: if places.is_empty() { &mut [] } else { take_first(&mut places, len) },
@@ -194,11 +194,11 @@ pub(crate) fn take_first<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [
 /// Orders the entries of one task by groups and cuts them into chunks.
 fn cut_task(
     contraction: &Contraction,
-    piece: Piece<'_>,
+    piece: TaskArrays<'_>,
     chunk: usize,
     mut generator: Option<Xoshiro256PlusPlus>,
 ) -> Cut {
-    let Piece { mut modes, values, places } = piece;
+    let TaskArrays { mut modes, values, places } = piece;
     let mut order: Vec<u32> = (0..values.len() as u32).collect();
     if let Some(generator) = &mut generator {
         order.shuffle(generator);
@@ -309,7 +309,7 @@ fn rearrange<T: Copy>(numbers: &mut [T], order: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::contraction::Part;
+    use crate::model::contraction::Position;
     use crate::params::CoreKind;
     use s3cmtf_kernels::Level;
 
@@ -340,9 +340,9 @@ mod tests {
                         let place = set.places[entry] as usize;
                         assert_eq!(tasks[place] as usize, task);
                         assert_eq!(set.values[entry], values[place]);
-                        assert_eq!(set.row(Part::Inner(0), chunk, entry), indices[0][place]);
-                        assert_eq!(set.row(Part::Inner(1), chunk, entry), indices[1][place]);
-                        assert_eq!(set.row(Part::Outer(0), chunk, entry), indices[2][place]);
+                        assert_eq!(set.row(Position::Inner(0), chunk, entry), indices[0][place]);
+                        assert_eq!(set.row(Position::Inner(1), chunk, entry), indices[1][place]);
+                        assert_eq!(set.row(Position::Outer(0), chunk, entry), indices[2][place]);
                     }
                 }
             }

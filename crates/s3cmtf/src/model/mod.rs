@@ -13,7 +13,7 @@ mod uncertainty;
 
 pub use self::core::Core;
 pub(crate) use chunks::Chunks;
-pub(crate) use contraction::{Contraction, Part, Scratch, zeros_apart};
+pub(crate) use contraction::{Contraction, Position, Scratch, zeros_apart};
 pub(crate) use grouping::{Order, sort_by_row, take_first};
 pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::params::CoreKind;
-use crate::problem::{Entries, Kind, Mode, UNKNOWN, count_unknown, grown_limit};
+use crate::problem::{Absent, Entries, Mode, UNKNOWN, count_unknown, grown_limit};
 
 /// A dense matrix of factor values, one row per row of its mode.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ pub struct CoupledFactor {
     /// The mode that its rows are, counted from 0.
     pub mode: usize,
     /// What its absent cells mean.
-    pub kind: Kind,
+    pub kind: Absent,
     /// Its weight lambda_m; 0 where it was not explained together with the tensor, but predicted rows.
     pub weight: f32,
     /// Its columns; none for a graph.
@@ -205,7 +205,7 @@ impl Model {
             }
         }
         for matrix in &coupled {
-            let rows = if matrix.kind == Kind::Graph { 0 } else { matrix.columns.rows() };
+            let rows = if matrix.kind == Absent::Graph { 0 } else { matrix.columns.rows() };
             let fits = matrix.mode < modes.len()
                 && matrix.factor.rank() == ranks[matrix.mode]
                 && matrix.factor.rows() == rows

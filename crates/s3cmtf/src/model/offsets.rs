@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Model;
 use super::predict::clipped;
 use crate::Error;
-use crate::problem::{Entries, Mode, Observed};
+use crate::problem::{Entries, EntrySource, Mode};
 
 /// The mean of the values and an offset for each row of every mode: predictions that a model should beat.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,11 @@ impl Offsets {
     }
 
     /// How far predictions lie from entries on the model's rows; `None` where there are none.
-    pub(crate) fn errors(&self, entries: &Observed, range: [f32; 2]) -> Result<Option<SimpleErrors>, Error> {
+    pub(crate) fn errors(
+        &self,
+        entries: &EntrySource,
+        range: [f32; 2],
+    ) -> Result<Option<SimpleErrors>, Error> {
         let (mut plain, mut squares) = (0.0, 0.0);
         entries.each(&mut |lists, values| {
             for (place, &value) in values.iter().enumerate() {
@@ -75,7 +79,7 @@ impl Model {
     /// If the entries have another number of modes, or an id lies far beyond its mode.
     pub fn simple_errors(&self, entries: &Entries) -> Result<Option<SimpleErrors>, Error> {
         let Some(offsets) = &self.offsets else { return Ok(None) };
-        offsets.errors(&Observed::Here(self.locate(entries)?), self.range)
+        offsets.errors(&EntrySource::Memory(self.locate(entries)?), self.range)
     }
 
     /// The same model with the offsets of what it was trained on.
@@ -130,7 +134,7 @@ mod tests {
             Offsets { mean: 3.0, lambdas: vec![1.0; 2], rows: vec![vec![1.0, -0.5], vec![0.25, 2.0]] };
         let entries = |rows: [u32; 2], value| {
             let indices = rows.map(|row| vec![row]).into();
-            Observed::Here(Entries::from_rows("entries".into(), indices, vec![value]))
+            EntrySource::Memory(Entries::from_rows("entries".into(), indices, vec![value]))
         };
         for (rows, value, expected) in [
             ([0, 0], 4.0, 0.25),
@@ -142,7 +146,7 @@ mod tests {
             let found = offsets.errors(&entries(rows, value), [1.0, 5.0]).unwrap().unwrap();
             assert_eq!(found, SimpleErrors { mean_rmse: 1.0, offsets_rmse: expected }, "{rows:?}");
         }
-        let none = Observed::Here(Entries::from_rows("entries".into(), vec![vec![], vec![]], vec![]));
+        let none = EntrySource::Memory(Entries::from_rows("entries".into(), vec![vec![], vec![]], vec![]));
         assert_eq!(offsets.errors(&none, [1.0, 5.0]).unwrap(), None);
     }
 

@@ -73,7 +73,7 @@ impl ErrorSums {
     }
 
     /// The errors of predictions; `range` clips them first.
-    pub(crate) fn of(values: &[f32], predictions: &[f32], range: Option<[f32; 2]>) -> Self {
+    pub(crate) fn new(values: &[f32], predictions: &[f32], range: Option<[f32; 2]>) -> Self {
         // Eight sums at a time, which the compiler makes vectors of. A chunk is short enough for 32 bits.
         const LANES: usize = 8;
         let [low, high] = range.unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
@@ -165,7 +165,7 @@ impl Model {
         let prepared = Prepared::new(self, located);
         let range = clip.then_some(self.range);
         let values = &prepared.chunks.values;
-        let sums = prepared.sum(|entries, predictions| ErrorSums::of(&values[entries], predictions, range));
+        let sums = prepared.sum(|entries, predictions| ErrorSums::new(&values[entries], predictions, range));
         let len = entries.len() as f64;
         let within = self.uncertainty.as_ref().map(|_| self.within_stds(entries, clip)).transpose()?;
         Ok(Errors {

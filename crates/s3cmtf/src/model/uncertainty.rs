@@ -81,7 +81,7 @@ impl Model {
             .factors
             .iter()
             .zip(&uncertainty.variances)
-            .map(|(factor, variances)| AnyRow::of(factor, variances))
+            .map(|(factor, variances)| AnyRow::new(factor, variances))
             .collect();
         let mut stds = vec![0.0; located.len()];
         stds.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, stds)| {
@@ -129,7 +129,7 @@ struct AnyRow {
 }
 
 impl AnyRow {
-    fn of(factor: &Factor, variances: &Factor) -> Self {
+    fn new(factor: &Factor, variances: &Factor) -> Self {
         let rank = factor.rank();
         let average = factor.average();
         let squares: Vec<f32> = factor
@@ -235,7 +235,7 @@ mod tests {
     fn of_an_unknown_row_less_is_known_than_of_any() {
         let model = model().with_uncertainty(uncertainty()).unwrap();
         // Beyond the mode's size by less than a tenth is unknown; here that is nothing, so absent ids are.
-        let any = AnyRow::of(&model.factors[0], &model.uncertainty().unwrap().variances[0]);
+        let any = AnyRow::new(&model.factors[0], &model.uncertainty().unwrap().variances[0]);
         assert_eq!(any.average, [1.0, 0.0]);
         assert_eq!(any.variance, [0.0, 0.25 + 0.625]);
     }

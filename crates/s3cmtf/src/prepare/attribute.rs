@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 
 use super::matrix::select;
 use crate::table::time::{self, Bin, DateOrder};
-use crate::table::{Bins, Column, Data, Kind, Labels, Table};
+use crate::table::{Bins, Column, ColumnType, Data, Labels, Table};
 
 /// Whole numbers of more different values than this are amounts and not codes, unless their heading says so.
 const CODES: usize = 20;
@@ -41,7 +41,7 @@ struct Values<'a> {
 
 impl Attribute {
     /// What a column is, whose values were read as ids; `guess` is what its first rows look like.
-    pub(crate) fn of(column: &Column, guess: Kind) -> Attribute {
+    pub(crate) fn new(column: &Column, guess: ColumnType) -> Attribute {
         let texts = as_texts(&column.data);
         let Data::Texts { codes, labels } = &texts else { return Attribute::Nothing("has no values") };
         let mut counts = vec![0; labels.len()];
@@ -54,7 +54,7 @@ impl Attribute {
 }
 
 impl Values<'_> {
-    fn attribute(&self, heading: &str, guess: Kind) -> Attribute {
+    fn attribute(&self, heading: &str, guess: ColumnType) -> Attribute {
         let all = |holds: &dyn Fn(&str) -> bool| self.texts.iter().all(|(text, _)| holds(text));
         match self.texts.len() {
             0 => return Attribute::Nothing("is empty"),
@@ -64,20 +64,20 @@ impl Values<'_> {
         if all(&|text| indicator(text).is_some()) {
             return Attribute::Indicator;
         }
-        if all(&|text| number(text, guess == Kind::Number).is_some()) {
+        if all(&|text| number(text, guess == ColumnType::Number).is_some()) {
             let whole = all(&|text| text.parse::<i64>().is_ok());
             let is_name = whole && named(heading, &NAMES);
             return match guess {
-                Kind::Time => Attribute::Time(Bin::Year),
+                ColumnType::Time => Attribute::Time(Bin::Year),
                 _ if is_name && self.is_of_its_own() => Attribute::Nothing("nearly every row has its own"),
                 _ if is_name => Attribute::Category,
-                _ if !whole || guess == Kind::Number || self.texts.len() > CODES => Attribute::Number,
+                _ if !whole || guess == ColumnType::Number || self.texts.len() > CODES => Attribute::Number,
                 // Codes come again.
                 _ if self.texts.len() > FEW && self.is_of_its_own() => Attribute::Number,
                 _ => Attribute::Category,
             };
         }
-        let order = DateOrder::of(self.texts.iter().map(|(text, _)| *text));
+        let order = DateOrder::infer(self.texts.iter().map(|(text, _)| *text));
         if all(&|text| time::parse_in(text.as_bytes(), order).is_some()) {
             return Attribute::Time(Bin::Year);
         }
@@ -173,7 +173,7 @@ pub(crate) fn filled(table: &str, row: &Column, column: &Column, attribute: &Att
         let values: Vec<Option<f64>> = match attribute {
             Attribute::Number => labels.iter().map(|label| number(label, true)).collect(),
             Attribute::Time(_) => {
-                let order = DateOrder::of(labels.iter());
+                let order = DateOrder::infer(labels.iter());
                 let time = |label: &str| time::parse_in(label.as_bytes(), order);
                 labels.iter().map(|label| time(label).map(|time| time as f64)).collect()
             }
@@ -253,29 +253,29 @@ mod tests {
         let places = ["Dallas, TX", "Austin, TX", "Dallas, TX", "Austin, TX", "Reno, NV", "Reno, NV"];
         let pairs = ["a, b", "b, c", "a, c", "c, a", "b, a", "c, b", "a"];
         for (name, values, guess, what) in [
-            ("gender", &["f", "m", "", "m", "f"][..], Kind::Id, Attribute::Category),
-            ("job", &["3", "7", "3", "7", "9"], Kind::Id, Attribute::Category),
-            ("age", &ages, Kind::Id, Attribute::Number),
+            ("gender", &["f", "m", "", "m", "f"][..], ColumnType::Id, Attribute::Category),
+            ("job", &["3", "7", "3", "7", "9"], ColumnType::Id, Attribute::Category),
+            ("age", &ages, ColumnType::Id, Attribute::Number),
             (
                 "height",
                 &["1.7", "", "1.7"],
-                Kind::Number,
+                ColumnType::Number,
                 Attribute::Nothing("has the same value in each row"),
             ),
-            ("height", &["1,70", "", "1,82"], Kind::Number, Attribute::Number),
-            ("zip_code", &["10115", "10117", "10115", "10117"], Kind::Id, Attribute::Category),
-            ("genres", &["Drama|Crime", "Crime", "Drama"], Kind::Id, Attribute::List("|")),
-            ("tags", &pairs, Kind::Id, Attribute::List(",")),
-            ("place", &places, Kind::Id, Attribute::Category),
-            ("title", &titles, Kind::Id, Attribute::Nothing("nearly every row has its own")),
-            ("joined", &["2016-04-01", "2017-05-02"], Kind::Time, Attribute::Time(Bin::Year)),
-            ("Western", &["0", "1", "0"], Kind::Id, Attribute::Indicator),
-            ("none", &["", ""], Kind::Id, Attribute::Nothing("is empty")),
+            ("height", &["1,70", "", "1,82"], ColumnType::Number, Attribute::Number),
+            ("zip_code", &["10115", "10117", "10115", "10117"], ColumnType::Id, Attribute::Category),
+            ("genres", &["Drama|Crime", "Crime", "Drama"], ColumnType::Id, Attribute::List("|")),
+            ("tags", &pairs, ColumnType::Id, Attribute::List(",")),
+            ("place", &places, ColumnType::Id, Attribute::Category),
+            ("title", &titles, ColumnType::Id, Attribute::Nothing("nearly every row has its own")),
+            ("joined", &["2016-04-01", "2017-05-02"], ColumnType::Time, Attribute::Time(Bin::Year)),
+            ("Western", &["0", "1", "0"], ColumnType::Id, Attribute::Indicator),
+            ("none", &["", ""], ColumnType::Id, Attribute::Nothing("is empty")),
         ] {
-            assert_eq!(Attribute::of(&column(name, values), guess), what, "{name}");
+            assert_eq!(Attribute::new(&column(name, values), guess), what, "{name}");
         }
         let of = |name: &str, values: Vec<i64>| {
-            Attribute::of(&Column { name: name.into(), data: Data::Integers(values) }, Kind::Id)
+            Attribute::new(&Column { name: name.into(), data: Data::Integers(values) }, ColumnType::Id)
         };
         assert_eq!(of("job", vec![3, 7, 3]), Attribute::Category);
         assert_eq!(of("age", (18..38).collect()), Attribute::Number);

@@ -2,7 +2,7 @@
 
 use super::{ModeSpec, Recipe};
 use crate::table::time::Bin;
-use crate::table::{Bins, Kind, Selector};
+use crate::table::{Bins, ColumnType, Selector};
 
 /// More columns than this are not all modes, and someone has to say which.
 const MOST: usize = 3;
@@ -10,8 +10,8 @@ const MOST: usize = 3;
 impl Recipe {
     /// What someone probably means by a table of these columns, each with its heading and what it seems to hold: the ids and
     /// the months of times are the modes, the last number is the value. `None` if that is not obvious.
-    pub fn guess(columns: &[(String, Kind)]) -> Option<Recipe> {
-        let mut columns: Vec<(usize, &str, Kind)> =
+    pub fn guess(columns: &[(String, ColumnType)]) -> Option<Recipe> {
+        let mut columns: Vec<(usize, &str, ColumnType)> =
             columns.iter().enumerate().map(|(place, (name, kind))| (place, name.as_str(), *kind)).collect();
         if is_index(&columns) {
             columns.remove(0);
@@ -20,8 +20,8 @@ impl Recipe {
     }
 
     /// The modes and the value of a table that has nothing else.
-    fn of_all(columns: &[(usize, &str, Kind)]) -> Option<Recipe> {
-        let numbers = || columns.iter().filter(|(_, _, kind)| *kind == Kind::Number);
+    fn of_all(columns: &[(usize, &str, ColumnType)]) -> Option<Recipe> {
+        let numbers = || columns.iter().filter(|(_, _, kind)| *kind == ColumnType::Number);
         let value = numbers().next_back();
         if numbers().count() > 1 {
             return None;
@@ -36,19 +36,19 @@ impl Recipe {
     }
 
     /// The user, the item, the value and the only time of a table that has more, if each has a usual name and is the only one.
-    fn of_usual(columns: &[(usize, &str, Kind)]) -> Option<Recipe> {
-        let only = |is: &dyn Fn(&(usize, &str, Kind)) -> bool| {
+    fn of_usual(columns: &[(usize, &str, ColumnType)]) -> Option<Recipe> {
+        let only = |is: &dyn Fn(&(usize, &str, ColumnType)) -> bool| {
             let mut found = columns.iter().filter(|column| is(column)).copied();
             found.next().filter(|_| found.next().is_none())
         };
-        let called = |names: &'static [&str], kind: Kind| {
-            only(&move |(_, name, own): &(usize, &str, Kind)| {
+        let called = |names: &'static [&str], kind: ColumnType| {
+            only(&move |(_, name, own): &(usize, &str, ColumnType)| {
                 *own == kind && names.contains(&plain(name).as_str())
             })
         };
-        let (user, item) = (called(&USERS, Kind::Id)?, called(&ITEMS, Kind::Id)?);
-        let value = called(&VALUES, Kind::Number)?;
-        let time = only(&|(_, _, kind)| *kind == Kind::Time);
+        let (user, item) = (called(&USERS, ColumnType::Id)?, called(&ITEMS, ColumnType::Id)?);
+        let value = called(&VALUES, ColumnType::Number)?;
+        let time = only(&|(_, _, kind)| *kind == ColumnType::Time);
         let modes = [Some(user), Some(item), time].into_iter().flatten().map(mode).collect();
         Some(Recipe { modes, value: Some(selector(value.0, value.1)) })
     }
@@ -87,15 +87,15 @@ fn plain(heading: &str) -> String {
 }
 
 /// Whether the first column is the index that pandas writes before those of a table: it alone has no heading, or one that says so.
-pub(crate) fn is_index(columns: &[(usize, &str, Kind)]) -> bool {
+pub(crate) fn is_index(columns: &[(usize, &str, ColumnType)]) -> bool {
     let is_place = |name: &str| name.parse::<u64>().is_ok();
     let Some(((_, first, kind), others)) = columns.split_first() else { return false };
     let unnamed = *first == "1" && !others.is_empty() && !others.iter().any(|(_, name, _)| is_place(name));
-    *kind == Kind::Id && (unnamed || first.starts_with("Unnamed:"))
+    *kind == ColumnType::Id && (unnamed || first.starts_with("Unnamed:"))
 }
 
-fn mode((place, name, kind): (usize, &str, Kind)) -> ModeSpec {
-    let bins = (kind == Kind::Time).then_some(Bins::Time(Bin::Month));
+fn mode((place, name, kind): (usize, &str, ColumnType)) -> ModeSpec {
+    let bins = (kind == ColumnType::Time).then_some(Bins::Time(Bin::Month));
     ModeSpec { name: None, column: selector(place, name), bins }
 }
 
@@ -108,8 +108,8 @@ fn selector(place: usize, name: &str) -> Selector {
 mod tests {
     use super::*;
 
-    fn guessed(columns: &[(&str, Kind)]) -> Option<String> {
-        let columns: Vec<(String, Kind)> =
+    fn guessed(columns: &[(&str, ColumnType)]) -> Option<String> {
+        let columns: Vec<(String, ColumnType)> =
             columns.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
         Recipe::guess(&columns).map(|recipe| {
             let modes: Vec<String> = recipe.modes.iter().map(ToString::to_string).collect();
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_usual_tables_need_no_words() {
-        use Kind::{Id, Number, Time};
+        use ColumnType::{Id, Number, Time};
         let ratings = [("userId", Id), ("movieId", Id), ("rating", Number), ("timestamp", Time)];
         assert_eq!(guessed(&ratings).unwrap(), "userId,movieId,timestamp:month rating");
         assert_eq!(guessed(&[("1", Id), ("2", Id), ("3", Number)]).unwrap(), "1,2 3");

@@ -3,7 +3,7 @@
 use super::spec::ModeSpec;
 use super::{encode, numbers_from_1, values_of, want_value};
 use crate::Error;
-use crate::problem::{Coupled, Entries, Kind, Naming};
+use crate::problem::{Absent, Coupled, Entries, Naming};
 use crate::table::{self, Binning, Data, Labels, Selector, Table, Want};
 
 /// Which columns of a table are a coupled matrix.
@@ -20,12 +20,12 @@ pub struct MatrixSpec {
     /// What separates several columns in one field, such as `|` in `Comedy|Drama`.
     pub split: Option<String>,
     /// What absent cells mean.
-    pub kind: Kind,
+    pub kind: Absent,
 }
 
 /// A coupled matrix, and what was noticed about its rows.
 #[derive(Debug)]
-pub struct Matrix {
+pub struct CoupledMatrix {
     /// The matrix.
     pub coupled: Coupled,
     /// Entities that the tensor does not have; they are kept, known from this matrix alone.
@@ -38,13 +38,14 @@ impl MatrixSpec {
     /// The columns to read of a matrix that is coupled to a mode: its rows, its columns, its values. Rows are read as the
     /// mode's were.
     pub fn wants(&self, naming: Option<&Naming>) -> Vec<Want> {
-        let kind = naming.and_then(|naming| naming.binning.as_ref()).map_or(table::Kind::Id, |b| b.kind());
+        let kind =
+            naming.and_then(|naming| naming.binning.as_ref()).map_or(table::ColumnType::Id, |b| b.kind());
         let row = Want { column: self.row.clone(), kind };
         let mut column = self.column.want();
         if self.number {
-            column.kind = table::Kind::Number;
+            column.kind = table::ColumnType::Number;
         }
-        if self.kind == Kind::Graph {
+        if self.kind == Absent::Graph {
             column.kind = kind;
         }
         [row, column].into_iter().chain(self.value.as_ref().map(want_value)).collect()
@@ -63,7 +64,7 @@ impl MatrixSpec {
         naming: Option<&mut Naming>,
         known: usize,
         before: Option<&Binning>,
-    ) -> Result<Matrix, Error> {
+    ) -> Result<CoupledMatrix, Error> {
         let Table { name, columns } = table;
         let mut columns = columns.into_iter();
         let (Some(row), Some(column)) = (columns.next(), columns.next()) else {
@@ -102,7 +103,7 @@ impl MatrixSpec {
             None => numbers_from_1(data, &name),
         };
         let row_ids = ids(row_data)?;
-        let (column_ids, column_naming) = if self.kind == Kind::Graph {
+        let (column_ids, column_naming) = if self.kind == Absent::Graph {
             (ids(column_data)?, None)
         } else {
             let settled =
@@ -118,7 +119,7 @@ impl MatrixSpec {
         );
         let mut seen = vec![false; size];
         row_ids.iter().for_each(|&id| seen[id as usize] = true);
-        if self.kind == Kind::Graph {
+        if self.kind == Absent::Graph {
             column_ids.iter().filter(|id| (**id as usize) < size).for_each(|&id| seen[id as usize] = true);
         }
         let absent = seen[..known.min(size)].iter().filter(|&&seen| !seen).count();
@@ -129,7 +130,7 @@ impl MatrixSpec {
         if let Some(naming) = column_naming {
             coupled = coupled.columns_named(naming).expect("every column comes from these names");
         }
-        Ok(Matrix { coupled, added, absent })
+        Ok(CoupledMatrix { coupled, added, absent })
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    fn spec(kind: Kind, split: Option<&str>) -> MatrixSpec {
+    fn spec(kind: Absent, split: Option<&str>) -> MatrixSpec {
         MatrixSpec {
             row: Selector::Place(0),
             column: "genres".parse().unwrap(),
@@ -201,8 +202,9 @@ mod tests {
     fn lists_are_split_and_ids_that_only_the_matrix_has_are_added() {
         let labels = ["3", "7", "8"].iter().collect();
         let mut naming = Naming { column: "movieId".into(), binning: None, labels };
-        let spec = spec(Kind::Zeros, Some("|"));
-        let Matrix { coupled, added, absent } = spec.matrix(movies(), 1, Some(&mut naming), 3, None).unwrap();
+        let spec = spec(Absent::Zeros, Some("|"));
+        let CoupledMatrix { coupled, added, absent } =
+            spec.matrix(movies(), 1, Some(&mut naming), 3, None).unwrap();
         // Movie 8 has no genre, 3 is not in the file, 99 is not in the tensor.
         assert_eq!((added, absent), (1, 2));
         assert_eq!(naming.labels.get(3), "99");
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn modes_without_names_are_coupled_by_number() {
-        let spec = spec(Kind::Missing, None);
+        let spec = spec(Absent::Missing, None);
         let matrix = spec.matrix(movies(), 0, None, 50, None).unwrap();
         assert_eq!(matrix.coupled.entries().indices(0), [6, 7, 98]);
         assert_eq!((matrix.added, matrix.absent), (1, 48));
@@ -231,7 +233,7 @@ mod tests {
                 Column { name: "age".into(), data: Data::Numbers(ages) },
             ],
         };
-        let spec = MatrixSpec { number: true, ..spec(Kind::Missing, None) };
+        let spec = MatrixSpec { number: true, ..spec(Absent::Missing, None) };
         let matrix = spec.matrix(ages(vec![1, 2], vec![20.0, 40.0]), 0, None, 2, None).unwrap().coupled;
         assert_eq!(matrix.entries().values(), [-1.0, 1.0]);
         let columns = matrix.columns();
@@ -248,7 +250,7 @@ mod tests {
         table.columns[1].data = Data::Integers(vec![8, 7, 5]);
         let mut naming =
             Naming { column: "movieId".into(), binning: None, labels: ["7", "8"].iter().collect() };
-        let matrix = spec(Kind::Graph, None).matrix(table, 0, Some(&mut naming), 2, None).unwrap();
+        let matrix = spec(Absent::Graph, None).matrix(table, 0, Some(&mut naming), 2, None).unwrap();
         assert_eq!((matrix.added, matrix.absent), (2, 0));
         assert_eq!(naming.labels.iter().collect::<Vec<_>>(), ["7", "8", "99", "5"]);
     }

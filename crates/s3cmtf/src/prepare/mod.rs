@@ -10,7 +10,7 @@ mod spec;
 pub(crate) use attribute::{Attribute, bins, filled, known_separator};
 pub use find::{find_entity, find_mode};
 pub(crate) use guess::is_index;
-pub use matrix::{Matrix, MatrixSpec};
+pub use matrix::{CoupledMatrix, MatrixSpec};
 pub use spec::ModeSpec;
 
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use s3cmtf_kernels::zeros;
 
 use crate::Error;
 use crate::problem::{Entries, Mode, Naming, UNKNOWN, first_place};
-use crate::table::{Column, Data, Kind, Selector, Table, Want};
+use crate::table::{Column, ColumnType, Data, Selector, Table, Want};
 
 /// Which columns of a table are a tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,11 +89,12 @@ impl Recipe {
 /// it has had or by `columns` in its place, then the value, if one is needed.
 pub fn known_wants(modes: &[Mode], columns: Option<&[Selector]>, value: Option<&Selector>) -> Vec<Want> {
     let want = |(number, mode): (usize, &Mode)| {
-        let kind = mode.naming().and_then(|naming| naming.binning.as_ref()).map_or(Kind::Id, |b| b.kind());
+        let kind =
+            mode.naming().and_then(|naming| naming.binning.as_ref()).map_or(ColumnType::Id, |b| b.kind());
         let column = match (columns.and_then(|columns| columns.get(number)), mode.naming()) {
             (Some(column), _) => column.clone(),
             // A column without a heading goes by its number.
-            (None, Some(naming)) => Selector::of(&naming.column),
+            (None, Some(naming)) => Selector::parse(&naming.column),
             (None, None) => Selector::Place(number),
         };
         Want { column, kind }
@@ -143,7 +144,7 @@ pub fn more_entries(namings: &mut [Option<Naming>], table: Table) -> Result<Entr
 }
 
 fn want_value(column: &Selector) -> Want {
-    Want { column: column.clone(), kind: Kind::Number }
+    Want { column: column.clone(), kind: ColumnType::Number }
 }
 
 /// The values of a column of numbers; ones if there is none.
@@ -221,7 +222,7 @@ mod tests {
         let wants = recipe().wants();
         assert_eq!(
             wants.iter().map(|want| want.kind).collect::<Vec<_>>(),
-            [Kind::Id, Kind::Time, Kind::Number]
+            [ColumnType::Id, ColumnType::Time, ColumnType::Number]
         );
         let Tensor { entries, namings } = recipe().tensor(table()).unwrap();
         assert_eq!((entries.indices(0), entries.indices(1)), (&[1, 0, 1][..], &[0, 1, 0][..]));
@@ -243,7 +244,7 @@ mod tests {
             .map(|(name, naming)| Mode::new(name, naming.labels.len() as u32).named(naming).unwrap())
             .collect();
         let wants = known_wants(&modes, None, None);
-        assert_eq!(wants[1], Want { column: Selector::Name("timestamp".into()), kind: Kind::Time });
+        assert_eq!(wants[1], Want { column: Selector::Name("timestamp".into()), kind: ColumnType::Time });
         let mut later = table();
         later.columns.pop();
         later.columns[0].data = Data::Texts { codes: vec![0, 1, 1], labels: ["ann", "zoe"].iter().collect() };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::table::{Bins, Kind, Selector, Want};
+use crate::table::{Bins, ColumnType, Selector, Want};
 
 /// What a mode is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct ModeSpec {
 impl ModeSpec {
     /// The column to read.
     pub fn want(&self) -> Want {
-        Want { column: self.column.clone(), kind: self.bins.map_or(Kind::Id, Bins::kind) }
+        Want { column: self.column.clone(), kind: self.bins.map_or(ColumnType::Id, Bins::kind) }
     }
 }
 
@@ -39,7 +39,7 @@ impl FromStr for ModeSpec {
         if column.is_empty() || name.is_some_and(str::is_empty) {
             return Err(format!("{text:?} should be COLUMN, COLUMN:BINS or NAME=COLUMN"));
         }
-        Ok(ModeSpec { name: name.map(str::to_owned), column: Selector::of(column), bins })
+        Ok(ModeSpec { name: name.map(str::to_owned), column: Selector::parse(column), bins })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::table::did_you_mean;
 /// What an absent cell of a coupled matrix means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum Absent {
     /// Absent cells are unknown (the paper's sparse case).
     Missing,
     /// Absent cells are zeros: the matrix is fully observed (movie-genre).
@@ -20,27 +20,29 @@ pub enum Kind {
     Graph,
 }
 
-impl Kind {
+impl Absent {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Missing, Kind::Zeros, Kind::Graph];
+    pub const ALL: [Absent; 3] = [Absent::Missing, Absent::Zeros, Absent::Graph];
 
     /// The kind of this name.
     ///
     /// # Errors
     /// If there is none.
-    pub fn of(name: &str) -> Result<Self, Error> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let hint = did_you_mean(Kind::ALL.map(Kind::name), name);
-            Error::Asked(format!("absent cells should be missing, zeros or a graph, but are {name:?}{hint}"))
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        Absent::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(Absent::ALL.map(Absent::name), name);
+            Error::Request(format!(
+                "absent cells should be missing, zeros or a graph, but are {name:?}{hint}"
+            ))
         })
     }
 
     /// The kind's name in the command, in files and in Python.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Missing => "missing",
-            Kind::Zeros => "zeros",
-            Kind::Graph => "graph",
+            Absent::Missing => "missing",
+            Absent::Zeros => "zeros",
+            Absent::Graph => "graph",
         }
     }
 }
@@ -50,7 +52,7 @@ impl Kind {
 pub struct Coupled {
     pub(super) name: String,
     pub(super) mode: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: Absent,
     pub(super) weight: Option<f32>,
     pub(super) columns: Mode,
     pub(super) entries: Entries,
@@ -61,7 +63,7 @@ impl Coupled {
     ///
     /// # Errors
     /// If `entries` are not those of a matrix, or are none; or, for a graph, if a weight is negative.
-    pub fn new(mode: usize, kind: Kind, entries: Entries) -> Result<Self, Error> {
+    pub fn new(mode: usize, kind: Absent, entries: Entries) -> Result<Self, Error> {
         if entries.order() != 2 {
             return Err(Error::Problem(format!(
                 "{}: a coupled matrix has 2 indices per entry, but this has {}",
@@ -76,7 +78,7 @@ impl Coupled {
             )));
         }
         let name = entries.name().to_owned();
-        if kind == Kind::Graph {
+        if kind == Absent::Graph {
             if let Some(entry) = entries.values().iter().position(|&value| value < 0.0) {
                 let what =
                     format!("a graph's weights are 0 or more, but this is {}", entries.values()[entry]);
@@ -127,7 +129,7 @@ impl Coupled {
     }
 
     /// What an absent cell means.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Absent {
         self.kind
     }
 

@@ -34,10 +34,10 @@ impl Duplicates {
     ///
     /// # Errors
     /// If there is none.
-    pub fn of(name: &str) -> Result<Self, Error> {
+    pub fn parse(name: &str) -> Result<Self, Error> {
         Duplicates::ALL.into_iter().find(|duplicates| duplicates.name() == name).ok_or_else(|| {
             let hint = did_you_mean(Duplicates::ALL.map(Duplicates::name), name);
-            Error::Asked(format!("duplicates should be mean, last, sum or error, but is {name:?}{hint}"))
+            Error::Request(format!("duplicates should be mean, last, sum or error, but is {name:?}{hint}"))
         })
     }
 
@@ -54,7 +54,7 @@ impl Duplicates {
 
 /// An entry that was there before, where there should be none.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct Duplicate {
     pub(super) first: usize,
     pub(super) again: usize,
 }
@@ -64,7 +64,7 @@ pub(super) fn merge(
     indices: &mut [Vec<u32>],
     values: &mut Vec<f32>,
     duplicates: Duplicates,
-) -> Result<usize, Given> {
+) -> Result<usize, Duplicate> {
     let lists: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
     let runs = equal_runs(&lists, values.len());
     if runs.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn merge(
     }
     if duplicates == Duplicates::Error {
         let again = runs.iter().map(|run| (run[1], run[0])).min().unwrap_or_default();
-        return Err(Given { first: again.1 as usize, again: again.0 as usize });
+        return Err(Duplicate { first: again.1 as usize, again: again.0 as usize });
     }
     let mut keep = vec![true; values.len()];
     for run in &runs {
@@ -103,7 +103,7 @@ fn retain<T: Copy>(array: &mut Vec<T>, keep: &[bool]) {
 fn equal_runs(lists: &[&[u32]], len: usize) -> Vec<Vec<u32>> {
     let order: Vec<usize> = (0..lists.len()).collect();
     let most: Vec<u32> = lists.iter().map(|list| largest(list).unwrap_or(0)).collect();
-    let numbers: Box<Numbers<'_>> = match Packing::of(&most, &order) {
+    let numbers: Box<Numbers<'_>> = match Packing::new(&most, &order) {
         Some(packing) => Box::new(move |places, numbers| packing.pack(lists, places, numbers)),
         // Different entries may have the same number here.
         None => Box::new(|places, numbers| {

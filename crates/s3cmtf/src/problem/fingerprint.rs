@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::{Kind, Mode, Observed, Problem};
+use super::{Absent, EntrySource, Mode, Problem};
 use crate::Error;
 
 /// A thread hashes so many entries at a time.
@@ -18,7 +18,7 @@ impl Problem {
     }
 
     /// That of the problem with other entries, and 16 more digits that are the same only for the same order of the entries.
-    pub(crate) fn fingerprint_with(&self, entries: &Observed) -> Result<(String, String), Error> {
+    pub(crate) fn fingerprint_with(&self, entries: &EntrySource) -> Result<(String, String), Error> {
         let modes: Vec<&Mode> = self.modes.iter().collect();
         let (mut total, mut before) = (Sums::default(), 0);
         entries.each(&mut |lists, values| {
@@ -45,7 +45,7 @@ impl Problem {
             // No bits of a weight are all ones: that is not a number, which a weight cannot be.
             hash.update(&matrix.weight().map_or(u32::MAX, f32::to_bits).to_le_bytes());
             let rows = &self.modes()[matrix.mode()];
-            let columns = if matrix.kind() == Kind::Graph { rows } else { matrix.columns() };
+            let columns = if matrix.kind() == Absent::Graph { rows } else { matrix.columns() };
             let entries = matrix.entries();
             let lists = [entries.indices(0), entries.indices(1)];
             hash.update(&(entries.len() as u64).to_le_bytes());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn of(cells: &[(u32, u32, f32)], edges: &[(u32, u32, f32)], weight: f32) -> String {
-        let coupled = Coupled::new(0, Kind::Graph, entries(edges)).unwrap().weighted(weight);
+        let coupled = Coupled::new(0, Absent::Graph, entries(edges)).unwrap().weighted(weight);
         Problem::builder(entries(cells)).sizes(vec![9, 9]).couple(coupled).build().unwrap().fingerprint()
     }
 
@@ -133,8 +133,9 @@ mod tests {
     fn the_order_has_digits_of_its_own_however_entries_come() {
         let cells: Vec<(u32, u32, f32)> = (0..9000).map(|n| (n % 9, n / 9, 1.0)).collect();
         let problem = Problem::builder(entries(&cells)).build().unwrap();
-        let of =
-            |cells: &[(u32, u32, f32)]| problem.fingerprint_with(&Observed::Here(entries(cells))).unwrap();
+        let of = |cells: &[(u32, u32, f32)]| {
+            problem.fingerprint_with(&EntrySource::Memory(entries(cells))).unwrap()
+        };
         let (data, order) = of(&cells);
         assert_eq!(data, problem.fingerprint());
         let mut swapped = cells.clone();

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use serde::{Deserialize, Serialize};
 
-use super::observed::Observed;
+use super::entry_source::EntrySource;
 use super::{Entries, Problem};
 use crate::Error;
 
@@ -56,7 +56,7 @@ impl HoldOut {
 
 impl HoldOut {
     /// Says of each entry whether it is held out.
-    pub(super) fn choose(self, entries: &Observed, seed: u64) -> Result<Bits, Error> {
+    pub(super) fn choose(self, entries: &EntrySource, seed: u64) -> Result<Bits, Error> {
         let mut held = Bits::default();
         match self {
             HoldOut::Random(share) => {
@@ -83,7 +83,7 @@ impl HoldOut {
     }
 }
 
-fn each_row(entries: &Observed, mode: usize, visit: &mut dyn FnMut(u32)) -> Result<(), Error> {
+fn each_row(entries: &EntrySource, mode: usize, visit: &mut dyn FnMut(u32)) -> Result<(), Error> {
     entries.each(&mut |lists, _| {
         lists[mode].iter().for_each(|&row| visit(row));
         Ok(())
@@ -98,7 +98,7 @@ impl Problem {
     /// If that cannot be done, see [`HoldOut::check`], or one of the parts would have no entry.
     pub fn hold_out_by(mut self, how: HoldOut, seed: u64) -> Result<(Problem, Entries), Error> {
         how.check(self.order())?;
-        let (kept, held) = Observed::Here(self.take_entries()).split(how, seed)?;
+        let (kept, held) = EntrySource::Memory(self.take_entries()).split(how, seed)?;
         Ok((self.with_entries(kept.into_entries()?), held.into_entries()?))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::coupled::Kind;
+use super::coupled::Absent;
 use super::duplicates::{self, Duplicates};
 use super::mode::Mode;
 use super::rows::present_rows;
@@ -84,7 +84,7 @@ impl Problem {
         let mut lists = vec![self.entries.indices(at)];
         for matrix in less.coupled.iter().filter(|matrix| matrix.mode == at) {
             lists.push(matrix.entries.indices(0));
-            lists.extend((matrix.kind == Kind::Graph).then(|| matrix.entries.indices(1)));
+            lists.extend((matrix.kind == Absent::Graph).then(|| matrix.entries.indices(1)));
         }
         // The rows that are left, as if rows were ids.
         let kept = present_rows(old.name(), old.rows() as u32, &lists);
@@ -101,7 +101,7 @@ impl Problem {
         less.modes[at] = mode.ok_or_else(none)?;
         less.entries = relocated(&less.entries, &[at], &kept);
         for matrix in less.coupled.iter_mut().filter(|matrix| matrix.mode == at) {
-            let lists: &[usize] = if matrix.kind == Kind::Graph { &[0, 1] } else { &[0] };
+            let lists: &[usize] = if matrix.kind == Absent::Graph { &[0, 1] } else { &[0] };
             matrix.entries = relocated(&matrix.entries, lists, &kept);
         }
         Ok(less)
@@ -155,9 +155,9 @@ mod tests {
         Problem::builder(Entries::new(indices, vec![1.0, 3.0, 5.0]).unwrap())
             .names(["user", "film", "month"].map(Into::into).into())
             .sizes(vec![20, 3, 2])
-            .couple(matrix(0, Kind::Graph, [vec![1, 0], vec![9, 5]], "friends"))
-            .couple(matrix(0, Kind::Zeros, [vec![5], vec![0]], "ages"))
-            .couple(matrix(2, Kind::Zeros, [vec![0], vec![0]], "season"))
+            .couple(matrix(0, Absent::Graph, [vec![1, 0], vec![9, 5]], "friends"))
+            .couple(matrix(0, Absent::Zeros, [vec![5], vec![0]], "ages"))
+            .couple(matrix(2, Absent::Zeros, [vec![0], vec![0]], "season"))
             .build()
             .unwrap()
     }

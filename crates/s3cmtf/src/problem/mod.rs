@@ -4,12 +4,12 @@ mod coarse;
 mod coupled;
 mod duplicates;
 mod entries;
+mod entry_source;
 mod fingerprint;
 pub mod holdout;
-mod later;
 mod less;
 mod mode;
-mod observed;
+mod new_data;
 mod packing;
 mod restore;
 mod rows;
@@ -18,16 +18,16 @@ mod shared;
 mod split;
 mod stored;
 
-pub use coupled::{Coupled, Kind};
+pub use coupled::{Absent, Coupled};
+use duplicates::Duplicate;
 pub use duplicates::Duplicates;
-use duplicates::Given;
 pub use entries::Entries;
 pub(crate) use entries::UNKNOWN;
+pub(crate) use entry_source::EntrySource;
+pub use entry_source::{Blocks, Visit};
 pub use holdout::HoldOut;
 pub use less::LeftOut;
 pub use mode::{Mode, Naming};
-pub(crate) use observed::Observed;
-pub use observed::{Blocks, Visit};
 pub use stored::StoredProblem;
 
 use crate::Error;
@@ -225,7 +225,7 @@ impl ProblemBuilder {
             let mut lists = vec![entries.indices(mode)];
             for matrix in coupled.iter().filter(|matrix| matrix.mode == mode) {
                 lists.push(matrix.entries.indices(0));
-                if matrix.kind == Kind::Graph {
+                if matrix.kind == Absent::Graph {
                     lists.push(matrix.entries.indices(1));
                 }
             }
@@ -296,7 +296,7 @@ fn mode_size(
     let mut size = declared.unwrap_or(own);
     let limit = declared.unwrap_or_else(|| grown_limit(own));
     for matrix in coupled.iter().filter(|matrix| matrix.mode == mode) {
-        let columns = if matrix.kind == Kind::Graph { 2 } else { 1 };
+        let columns = if matrix.kind == Absent::Graph { 2 } else { 1 };
         for ids in (0..columns).map(|column| matrix.entries.indices(column)) {
             if let Some(entry) = beyond(ids, limit) {
                 let what = match declared {
@@ -329,7 +329,7 @@ fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> 
     let table = matrix.entries.name().to_owned();
     let (mut indices, mut values) = std::mem::take(&mut matrix.entries).into_parts();
     mode.locate(&mut indices[0]);
-    if matrix.kind == Kind::Graph {
+    if matrix.kind == Absent::Graph {
         mode.locate(&mut indices[1]);
         let before = values.len();
         let edges: Vec<(u32, u32, f32)> = (0..before)
@@ -351,7 +351,7 @@ fn settle_matrix(matrix: &mut Coupled, mode: &Mode, notes: &mut Vec<String>) -> 
     }
     let mean = Duplicates::Mean;
     let merged = duplicates::merge(&mut indices, &mut values, mean).unwrap_or_default();
-    if merged > 0 && matrix.kind == Kind::Graph {
+    if merged > 0 && matrix.kind == Absent::Graph {
         notes.push(format!(
             "{table}: merged {} given more than once (a-b and b-a are the same edge)",
             counted(merged, "edge")
@@ -370,7 +370,7 @@ pub(crate) fn merge_entries(
     values: &mut Vec<f32>,
     duplicates: Duplicates,
 ) -> Result<usize, Error> {
-    duplicates::merge(indices, values, duplicates).map_err(|Given { first, again }| {
+    duplicates::merge(indices, values, duplicates).map_err(|Duplicate { first, again }| {
         let what = format!("the same as entry {}, and duplicates are an error here", first + 1);
         Error::Entry { table: name.to_owned(), entry: again, what }
     })

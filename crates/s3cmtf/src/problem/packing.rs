@@ -12,7 +12,7 @@ pub(crate) struct Packing {
 impl Packing {
     /// That of the modes in this order, of which each has no larger index than this; nothing if a number has too few bits for
     /// them.
-    pub(crate) fn of(largest: &[u32], order: &[usize]) -> Option<Self> {
+    pub(crate) fn new(largest: &[u32], order: &[usize]) -> Option<Self> {
         let (mut modes, mut bits) = (Vec::new(), 0);
         for &mode in order.iter().rev() {
             let own = 32 - largest[mode].leading_zeros();
@@ -60,7 +60,7 @@ mod tests {
     fn numbers_have_the_indices_and_their_order() {
         let lists: [&[u32]; 3] = [&[3, 0, 3], &[7, 7, 6], &[0, 900, 1]];
         let order = [1, 2, 0];
-        let packing = Packing::of(&[3, 7, 900], &order).unwrap();
+        let packing = Packing::new(&[3, 7, 900], &order).unwrap();
         let mut keys = Vec::new();
         packing.pack(&lists, 0..3, &mut keys);
         for (entry, &key) in keys.iter().enumerate() {
@@ -80,10 +80,10 @@ mod tests {
         let lists: [&[u32]; 3] = [&full, &full, &[0, 0]];
         let largest = [u32::MAX - 1, u32::MAX - 1, 0, 1];
         let mut keys = Vec::new();
-        let packing = Packing::of(&largest, &[2, 1, 0]).unwrap();
+        let packing = Packing::new(&largest, &[2, 1, 0]).unwrap();
         packing.pack(&lists, 0..1, &mut keys);
         let indices: Vec<u32> = (0..3).map(|place| packing.index(keys[0], place)).collect();
         assert_eq!(indices, [0, u32::MAX - 1, u32::MAX - 1]);
-        assert!(Packing::of(&largest, &[0, 1, 2, 3]).is_none());
+        assert!(Packing::new(&largest, &[0, 1, 2, 3]).is_none());
     }
 }

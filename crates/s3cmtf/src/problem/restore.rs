@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::coupled::{Coupled, Kind};
+use super::coupled::{Absent, Coupled};
 use super::entries::Entries;
 use super::mode::Mode;
 use super::scan::{first_place, largest};
@@ -47,7 +47,7 @@ impl Problem {
                 let what = format!("coupled to mode {}, of {}", matrix.mode + 1, modes.len());
                 return wrong(format!("{}: {what}", matrix.name));
             };
-            let graph = matrix.kind == Kind::Graph;
+            let graph = matrix.kind == Absent::Graph;
             check_entries(
                 &matrix.name,
                 &matrix.entries,
@@ -76,7 +76,7 @@ impl Coupled {
     pub(crate) fn restore(
         name: String,
         mode: usize,
-        kind: Kind,
+        kind: Absent,
         weight: Option<f32>,
         columns: Mode,
         entries: Entries,
@@ -134,7 +134,7 @@ mod tests {
 
     fn graph(mode: usize, edge: (u32, u32), weight: f32) -> Vec<Coupled> {
         let entries = Entries::from_rows("g".into(), vec![vec![edge.0], vec![edge.1]], vec![weight]);
-        vec![Coupled::restore("g".into(), mode, Kind::Graph, None, Mode::new("", 0), entries)]
+        vec![Coupled::restore("g".into(), mode, Absent::Graph, None, Mode::new("", 0), entries)]
     }
 
     #[test]

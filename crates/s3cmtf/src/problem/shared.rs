@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Entries, Mode, Observed, Problem, StoredProblem};
+use super::{Entries, EntrySource, Mode, Problem, StoredProblem};
 use crate::Error;
 
 /// A thread looks up so many entries at a time.
@@ -14,7 +14,7 @@ impl Problem {
     /// How many of the given entries, by ids, are of a cell that one of the problem's own has, whatever its value.
     pub fn shared(&self, entries: &Entries) -> usize {
         let rows: Vec<&[u32]> = (0..self.order()).map(|mode| self.entries.indices(mode)).collect();
-        let wanted = Wanted::of(&self.modes, entries);
+        let wanted = Wanted::new(&self.modes, entries);
         let found = wanted.among(&rows);
         wanted.count(&found)
     }
@@ -26,8 +26,8 @@ impl StoredProblem {
     /// # Errors
     /// If they cannot be read.
     pub fn shared(&self, entries: &Entries) -> Result<usize, Error> {
-        let (wanted, mut found) = (Wanted::of(&self.frame.modes, entries), HashSet::new());
-        Observed::there(self.blocks.clone()).each(&mut |rows, _| {
+        let (wanted, mut found) = (Wanted::new(&self.frame.modes, entries), HashSet::new());
+        EntrySource::stored(self.blocks.clone()).each(&mut |rows, _| {
             found.extend(wanted.among(rows));
             Ok(())
         })?;
@@ -43,7 +43,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(modes: &[Mode], entries: &Entries) -> Self {
+    fn new(modes: &[Mode], entries: &Entries) -> Self {
         let cell = |place: usize| {
             let rows =
                 modes.iter().enumerate().map(|(number, mode)| mode.row(entries.indices(number)[place]));

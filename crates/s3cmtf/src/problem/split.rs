@@ -90,7 +90,7 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Coupled, Kind};
+    use crate::problem::{Absent, Coupled};
 
     #[test]
     fn a_split_loses_nothing_and_depends_on_the_seed_alone() {
@@ -112,7 +112,7 @@ mod tests {
         let ids: Vec<u32> = (0..23).map(|place| 3 * place + 1).collect();
         let entries = Entries::new(vec![ids.clone(), ids], (0..23).map(|v| v as f32).collect()).unwrap();
         let matrix = Entries::new(vec![vec![1, 4], vec![0, 1]], vec![1.0, 1.0]).unwrap();
-        let matrix = Coupled::new(1, Kind::Zeros, matrix).unwrap();
+        let matrix = Coupled::new(1, Absent::Zeros, matrix).unwrap();
         Problem::builder(entries).sizes(vec![100, 100]).couple(matrix).build().unwrap()
     }
 
@@ -148,7 +148,7 @@ mod tests {
             .names(vec!["user".into(), "film".into()])
             .namings(vec![Some(naming), None])
             .value("stars")
-            .couple(Coupled::new(0, Kind::Graph, friends).unwrap())
+            .couple(Coupled::new(0, Absent::Graph, friends).unwrap())
             .build()
             .unwrap();
         assert_eq!((problem.modes()[0].rows(), problem.modes()[0].size()), (3, 4));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::observed::{Blocks, Observed};
+use super::entry_source::{Blocks, EntrySource};
 use super::{Entries, Problem};
 use crate::{Coupled, Error, Mode};
 
@@ -54,7 +54,7 @@ impl StoredProblem {
     /// # Errors
     /// If its entries cannot be read.
     pub fn into_problem(self) -> Result<Problem, Error> {
-        let entries = Observed::there(self.blocks).into_entries()?;
+        let entries = EntrySource::stored(self.blocks).into_entries()?;
         Ok(self.frame.with_entries(entries))
     }
 }

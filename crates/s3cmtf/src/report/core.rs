@@ -19,7 +19,7 @@ pub struct CoreMap {
     /// How many numbers the whole core has; weaker concepts are left out where there are too many.
     pub of: usize,
     /// The combinations that matter most.
-    pub strong: Vec<Strong>,
+    pub strong: Vec<TopInteraction>,
 }
 
 /// A mode of the core.
@@ -28,12 +28,12 @@ pub struct CoreMode {
     /// Its name.
     pub name: String,
     /// The mean entity, where there is one, and concepts.
-    pub places: Vec<Part>,
+    pub places: Vec<CoreConcept>,
 }
 
 /// A concept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct CoreConcept {
     /// What it is called.
     pub name: String,
     /// What goes with it, if that is known.
@@ -42,21 +42,22 @@ pub struct Part {
 
 /// Concepts that go together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Strong {
+pub struct TopInteraction {
     /// Which.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CoreConcept>,
     /// What it adds to the value if each entity has 1 of its concept.
     pub value: f64,
 }
 
 impl CoreMap {
-    pub(super) fn of(model: &Model, found: &Concepts) -> Self {
-        let parts = |mode: usize| -> Vec<Part> {
+    pub(super) fn new(model: &Model, found: &Concepts) -> Self {
+        let parts = |mode: usize| -> Vec<CoreConcept> {
             let name = model.modes()[mode].name();
             let own = found.concepts.iter().filter(|concept| concept.mode == name);
-            let mut parts: Vec<Part> = own.map(|concept| part(found, &concept.name)).collect();
+            let mut parts: Vec<CoreConcept> = own.map(|concept| part(found, &concept.name)).collect();
             if parts.len() < found.core_sizes[mode] {
-                parts.insert(0, Part { name: "mean".into(), about: format!("the mean {}", cut(name)) });
+                parts
+                    .insert(0, CoreConcept { name: "mean".into(), about: format!("the mean {}", cut(name)) });
             }
             parts
         };
@@ -65,7 +66,7 @@ impl CoreMap {
             name: cut(model.modes()[mode].name()),
             places: parts(mode).into_iter().take(size).collect(),
         });
-        let strong = found.interactions.iter().map(|interaction| Strong {
+        let strong = found.interactions.iter().map(|interaction| TopInteraction {
             parts: interaction.concepts.iter().map(|name| part(found, name)).collect(),
             value: interaction.value,
         });
@@ -78,14 +79,14 @@ impl CoreMap {
     }
 }
 
-fn part(found: &Concepts, name: &str) -> Part {
+fn part(found: &Concepts, name: &str) -> CoreConcept {
     let known = found.concepts.iter().find(|concept| concept.name == name);
     // What goes with a concept may be unknown: its strongest entity says at least something.
     let about = known.map_or(String::new(), |concept| match concept.about.is_empty() {
         true => concept.strongest.first().map_or(String::new(), |entity| format!("such as {}", entity.name)),
         false => concept.about.clone(),
     });
-    Part { name: name.to_owned(), about: cut(&about) }
+    CoreConcept { name: name.to_owned(), about: cut(&about) }
 }
 
 /// Of each mode so many that there are not too many in all: the largest modes give way.

@@ -28,7 +28,7 @@ pub struct Cards {
 }
 
 impl Cards {
-    pub(super) fn of(model: &Model, found: Vec<Concept>) -> Self {
+    pub(super) fn new(model: &Model, found: Vec<Concept>) -> Self {
         let all = found.len();
         let mut cards = Vec::new();
         for mode in model.modes() {
@@ -70,15 +70,15 @@ pub struct Groups {
     /// How their number was found.
     pub gap: Option<GapCurve>,
     /// Entities on the map; some, where there are many.
-    pub points: Vec<Place>,
+    pub points: Vec<MapPoint>,
 }
 
 /// An entity on a map: its coordinates, its cluster counted from 0, and its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place(pub f32, pub f32, pub u32, pub String);
+pub struct MapPoint(pub f32, pub f32, pub u32, pub String);
 
 /// The clusters of each mode that has enough entities and is not one of times.
-pub(super) fn of(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec<Groups>, Error> {
+pub(super) fn groups(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec<Groups>, Error> {
     let wanted = |(_, mode): &(usize, &crate::Mode)| time_bin(mode).is_none() && mode.rows() >= FEWEST;
     let modes = model.modes().iter().enumerate().filter(wanted).take(MOST_MAPS);
     modes
@@ -86,9 +86,9 @@ pub(super) fn of(model: &Model, data: Option<&Problem>, seed: u64) -> Result<Vec
             let most = MOST_CLUSTERS.min(mode.rows() / 2);
             let params = ClusterParams { k: K::Auto(most), top: TOP, seed, ..ClusterParams::default() };
             let Clusters { clusters, gap, of_row, .. } = clusters(model, data, number, params)?;
-            let map = Space::of(model, number, params.level).map();
+            let map = Space::new(model, number, params.level).map();
             let shown = places(map.len().min(of_row.len()), MOST_POINTS);
-            let place = |row: usize| Place(map[row][0], map[row][1], of_row[row], label(mode, row));
+            let place = |row: usize| MapPoint(map[row][0], map[row][1], of_row[row], label(mode, row));
             Ok(Groups {
                 mode: cut(mode.name()),
                 rows: mode.rows(),

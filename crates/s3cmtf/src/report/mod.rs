@@ -1,24 +1,24 @@
 //! A run and what its model says, as one page to read.
 //!
-//! [`Report::of`] gathers plain data, [`render`] makes a page of them. Numbers are those of the record, of the model and of
+//! [`Report::new`] gathers plain data, [`render`] makes a page of them. Numbers are those of the record, of the model and of
 //! `discovery`; only what nobody else has is worked out here: how predictions err, and an example of recommendations.
 
 mod core;
-mod glance;
 mod groups;
 mod recommend;
 mod render;
 mod residuals;
 mod run;
 mod sampled;
+mod summary;
 
-pub use self::core::{CoreMap, CoreMode, Part, Strong};
-pub use glance::{Bar, Glance, MatrixGlance, ModeGlance, Spread};
-pub use groups::{Cards, Groups, Place};
+pub use self::core::{CoreConcept, CoreMap, CoreMode, TopInteraction};
+pub use groups::{Cards, Groups, MapPoint};
 pub use recommend::{Person, Recommendations};
 pub use render::render;
 pub use residuals::{Level, Of, Residuals};
 pub use run::{Course, Settings, Step};
+pub use summary::{Bar, DataSummary, MatrixSummary, ModeSummary, Spread};
 
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ pub struct Report {
     /// What the values are called.
     pub value: String,
     /// The data in numbers.
-    pub glance: Glance,
+    pub glance: DataSummary,
     /// The errors over the epochs.
     pub course: Course,
     /// How predictions err.
@@ -104,7 +104,7 @@ impl Report {
     ///
     /// # Errors
     /// If the data or the test entries have other modes than the model.
-    pub fn of(model: &Model, record: &Record, known: Known<'_>, options: &Options) -> Result<Self, Error> {
+    pub fn new(model: &Model, record: &Record, known: Known<'_>, options: &Options) -> Result<Self, Error> {
         let data = known.data;
         if let Some(data) = data
             && data.order() != model.modes().len()
@@ -115,25 +115,25 @@ impl Report {
         // What entities have is described by the rows of the data, which must be those of the model.
         let same = data.filter(|data| data.modes() == model.modes());
         let (core, cards, groups) = concepts_and_groups(model, same, record.params.seed)?;
-        let residuals = match Residuals::of(model, record, known)? {
+        let residuals = match Residuals::new(model, record, known)? {
             Some(residuals) => Section::Shown(residuals),
             None => no_data("how single predictions err"),
         };
         let recommendations = match data {
             None => no_data("what is new to whom"),
-            Some(data) => recommend::of(model, data)?,
+            Some(data) => recommend::recommendations(model, data)?,
         };
         Ok(Report {
             title: cut(&options.title),
             value: cut(model.value().unwrap_or("value")),
-            glance: Glance::of(model, record, data),
-            course: Course::of(record),
+            glance: DataSummary::new(model, record, data),
+            course: Course::new(record),
             residuals,
             core,
             cards,
             groups,
             recommendations,
-            settings: Settings::of(record, options),
+            settings: Settings::new(record, options),
         })
     }
 }
@@ -149,7 +149,7 @@ fn concepts_and_groups(model: &Model, data: Option<&Problem>, seed: u64) -> Resu
         return Ok((Section::Absent(why.clone()), Section::Absent(why.clone()), Section::Absent(why)));
     }
     let found = concepts(model, data, TOP)?;
-    let groups = groups::of(model, data, seed)?;
+    let groups = groups::groups(model, data, seed)?;
     let core = match () {
         () if !is_readable(model) => {
             let size = ranks.iter().map(|&rank| rank as f64).product::<f64>();
@@ -157,11 +157,11 @@ fn concepts_and_groups(model: &Model, data: Option<&Problem>, seed: u64) -> Resu
             Section::Absent(why)
         }
         () if found.concepts.is_empty() => no_concepts(),
-        () => Section::Shown(CoreMap::of(model, &found)),
+        () => Section::Shown(CoreMap::new(model, &found)),
     };
     let cards = match found.concepts.is_empty() {
         true => no_concepts(),
-        false => Section::Shown(Cards::of(model, found.concepts)),
+        false => Section::Shown(Cards::new(model, found.concepts)),
     };
     let groups = match groups.is_empty() {
         true => Section::Absent("No mode has enough entities to fall into clusters.".into()),

@@ -47,7 +47,7 @@ pub struct Person {
 }
 
 /// Recommendations to those with most entries.
-pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendations>, Error> {
+pub(super) fn recommendations(model: &Model, data: &Problem) -> Result<Section<Recommendations>, Error> {
     let plain: Vec<usize> =
         (0..model.modes().len()).filter(|&mode| time_bin(&model.modes()[mode]).is_none()).collect();
     let [people, things, ..] = plain[..] else {
@@ -64,7 +64,7 @@ pub(super) fn of(model: &Model, data: &Problem) -> Result<Section<Recommendation
     let recommender = Recommender::new(model, people, things, &[])?.without_seen(data)?;
     let best = recommender.best(&chosen, SHOWN);
     let reasons = Reasons::new(&recommender, Some(data), 2)?;
-    let why = reasons.of(&chosen, &best);
+    let why = reasons.explain(&chosen, &best);
     let mut seen = seen(model, data, (people, things), &chosen);
 
     let (mut items, mut words) = (Once::default(), Once::default());

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::glance::Bar;
 use super::sampled::places;
+use super::summary::Bar;
 use super::{Known, MOST_TIMES, cut, span, time_bin};
 use crate::discovery::{Segment, Segments, rows, segments};
 use crate::problem::UNKNOWN;
@@ -67,7 +67,7 @@ pub struct Level {
 
 impl Residuals {
     /// None without any entries.
-    pub(super) fn of(model: &Model, record: &Record, known: Known<'_>) -> Result<Option<Self>, Error> {
+    pub(super) fn new(model: &Model, record: &Record, known: Known<'_>) -> Result<Option<Self>, Error> {
         let held = match (known.test, known.data) {
             (None, Some(data)) => held_out(record, data)?,
             _ => None,

@@ -48,7 +48,7 @@ pub struct Step {
 }
 
 impl Course {
-    pub(super) fn of(record: &Record) -> Self {
+    pub(super) fn new(record: &Record) -> Self {
         let (history, summary) = (&record.history, &record.summary);
         let mut shown = places(history.len(), MOST);
         shown.extend(history.iter().position(|epoch| epoch.epoch == summary.best_epoch));
@@ -90,7 +90,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(record: &Record, options: &Options) -> Self {
+    pub(super) fn new(record: &Record, options: &Options) -> Self {
         let evaluation: f64 = record.history.iter().map(|epoch| epoch.evaluation_seconds).sum();
         let rates: Vec<f64> = record.history.iter().map(|epoch| epoch.entries_per_second).collect();
         let mut facts = vec![

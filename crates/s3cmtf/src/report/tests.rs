@@ -1,7 +1,7 @@
 use super::*;
 use crate::discovery::{ClusterParams, clusters};
 use crate::world::{WorldParams, generate};
-use crate::{Core, Coupled, Entries, Factor, Kind, Naming, Params, Run, Training};
+use crate::{Absent, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
 
 const ODD: &str = "<script>alert(1)</script>";
 
@@ -17,7 +17,7 @@ fn run() -> (Problem, Run) {
     let [categories, cities] =
         [("category", &world.categories, &world.category_names), ("city", &world.cities, &world.city_names)]
             .map(|(name, entries, names)| {
-                let matrix = Coupled::new(1, Kind::Zeros, entries.clone()).unwrap();
+                let matrix = Coupled::new(1, Absent::Zeros, entries.clone()).unwrap();
                 matrix.named(format!("business/{name}")).columns_named(naming(name, names, None)).unwrap()
             });
     let builder = Problem::builder(world.ratings.clone())
@@ -28,7 +28,7 @@ fn run() -> (Problem, Run) {
             Some(naming("business", &world.business_names, None)),
             Some(naming("date", &world.month_names, Some(Binning::Time(Bin::Month)))),
         ])
-        .couple(Coupled::new(0, Kind::Graph, world.friends.clone()).unwrap().named("user/friends"))
+        .couple(Coupled::new(0, Absent::Graph, world.friends.clone()).unwrap().named("user/friends"))
         .couple(categories)
         .couple(cities);
     let problem = builder.build().unwrap();
@@ -47,7 +47,7 @@ fn options() -> Options {
 #[test]
 fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     let (problem, Run { model, record }) = run();
-    let report = Report::of(&model, &record, of(&problem), &options()).unwrap();
+    let report = Report::new(&model, &record, of(&problem), &options()).unwrap();
 
     assert_eq!(report.course.train_rmse, record.summary.train_rmse);
     assert_eq!(report.course.test_rmse, record.summary.test_rmse);
@@ -130,7 +130,7 @@ fn errors_are_of_entries_that_were_not_trained_on_where_there_are_any() {
     let problem = Problem::builder(world.ratings.clone()).build().unwrap();
     let params = Params { ranks: vec![4], epochs: 8, ..Params::default() };
     let on = |run: &Run, known: Known<'_>| {
-        let report = Report::of(&run.model, &run.record, known, &options()).unwrap();
+        let report = Report::new(&run.model, &run.record, known, &options()).unwrap();
         let page = render(&report).unwrap();
         let residuals = report.residuals.shown().unwrap().clone();
         (residuals.on, residuals.entries, residuals.rmse, page)
@@ -168,7 +168,7 @@ fn bare(rank: usize, order: usize) -> (Model, Record) {
 #[test]
 fn what_cannot_be_known_is_absent_and_says_why() {
     let (model, record) = bare(2, 2);
-    let report = Report::of(&model, &record, Known::default(), &Options::default()).unwrap();
+    let report = Report::new(&model, &record, Known::default(), &Options::default()).unwrap();
     let why = "The data are not with the model, so how single predictions err cannot be known.";
     assert_eq!(report.residuals, Section::Absent(why.into()));
     assert!(report.recommendations.shown().is_none() && report.glance.values.is_none());
@@ -185,7 +185,7 @@ fn what_cannot_be_known_is_absent_and_says_why() {
 fn a_core_too_large_to_be_read_is_not_turned() {
     for (rank, why) in [(128, "The core has 2097152 numbers"), (1024, "There are 1024 concepts")] {
         let (model, record) = bare(rank, 3);
-        let report = Report::of(&model, &record, Known::default(), &Options::default()).unwrap();
+        let report = Report::new(&model, &record, Known::default(), &Options::default()).unwrap();
         assert!(
             matches!(&report.core, Section::Absent(said) if said.contains(why)),
             "{why}: {:?}",
@@ -201,7 +201,7 @@ fn data_of_another_order_are_refused() {
     let (model, record) = bare(2, 2);
     let entries = Entries::new(vec![vec![0, 1]; 3], vec![1.0, 2.0]).unwrap();
     let data = Problem::builder(entries).build().unwrap();
-    let error = Report::of(&model, &record, of(&data), &Options::default()).unwrap_err();
+    let error = Report::new(&model, &record, of(&data), &Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "the data have 3 modes, but the model has 2");
 }
 
@@ -211,7 +211,7 @@ fn two_modes_without_names_or_times_make_a_page() {
     let entries = Entries::new(vec![vec![0, 1, 2, 3], vec![0, 1, 2, 0]], vec![1.0, 2.0, 3.0, 2.0]).unwrap();
     // The fourth id is one that the model does not have.
     let data = Problem::builder(entries).build().unwrap();
-    let report = Report::of(&model, &record, of(&data), &Options::default()).unwrap();
+    let report = Report::new(&model, &record, of(&data), &Options::default()).unwrap();
     let recommendations = report.recommendations.shown().unwrap();
     assert_eq!((recommendations.list.len(), recommendations.at.as_str()), (3, ""));
     assert_eq!(report.residuals.shown().unwrap().entries, 4);

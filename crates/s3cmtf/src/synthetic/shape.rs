@@ -1,6 +1,6 @@
 //! What made-up data look like.
 
-use crate::Kind;
+use crate::Absent;
 
 /// A coupled matrix of a [`Shape`].
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct MatrixShape {
     /// The mode that its rows are, counted from 0.
     pub mode: usize,
     /// What its absent cells mean.
-    pub kind: Kind,
+    pub kind: Absent,
     /// The number of its columns; a graph has those of its mode.
     pub columns: u32,
     /// The number of its entries.
@@ -60,7 +60,7 @@ impl Shape {
 
     /// The shape of one of the paper's data sets (its Table 4), by name.
     pub fn named(name: &str) -> Option<Shape> {
-        let matrix = |name: &str, mode: usize, kind: Kind, columns: u32, entries: usize| MatrixShape {
+        let matrix = |name: &str, mode: usize, kind: Absent, columns: u32, entries: usize| MatrixShape {
             name: name.to_owned(),
             mode,
             kind,
@@ -72,27 +72,27 @@ impl Shape {
             "movielens-10m" => Shape {
                 sizes: vec![71_567, 10_681, 157],
                 entries: 10_000_000,
-                matrices: vec![matrix("genre", 1, Kind::Zeros, 20, 21_000)],
+                matrices: vec![matrix("genre", 1, Absent::Zeros, 20, 21_000)],
                 ..skewed
             },
             "netflix" => Shape {
                 sizes: vec![480_189, 17_770, 74],
                 entries: 100_000_000,
-                matrices: vec![matrix("year", 1, Kind::Zeros, 110, 17_770)],
+                matrices: vec![matrix("year", 1, Absent::Zeros, 110, 17_770)],
                 ..skewed
             },
             "yelp" => Shape {
                 sizes: vec![1_000_000, 144_000, 149],
                 entries: 4_000_000,
                 matrices: vec![
-                    matrix("friends", 0, Kind::Graph, 1_000_000, 7_000_000),
-                    matrix("category", 1, Kind::Zeros, 1_000, 400_000),
-                    matrix("city", 1, Kind::Zeros, 1_000, 144_000),
+                    matrix("friends", 0, Absent::Graph, 1_000_000, 7_000_000),
+                    matrix("category", 1, Absent::Zeros, 1_000, 400_000),
+                    matrix("city", 1, Absent::Zeros, 1_000, 144_000),
                 ],
                 ..skewed
             },
             "synthetic" => Shape {
-                matrices: vec![matrix("matrix", 0, Kind::Missing, 10_000, 100_000)],
+                matrices: vec![matrix("matrix", 0, Absent::Missing, 10_000, 100_000)],
                 ..Shape::default()
             },
             _ => return None,

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::shape::{MatrixShape, Shape};
-use crate::{Entries, Error, Kind};
+use crate::{Absent, Entries, Error};
 
 /// The mean of all values, as of stars.
 const MEAN: f64 = 3.5;
@@ -137,7 +137,7 @@ impl Shape {
         // An entity's first planted number says where its columns, and its neighbours, lie.
         let lean = |id: u32| (self.planted(matrix.mode, id, 0) / 12.0f64.sqrt() + 0.5).clamp(0.0, 1.0);
         let (column, value) = match matrix.kind {
-            Kind::Graph => {
+            Absent::Graph => {
                 let candidates = (1..4).map(|purpose| self.draw(matrix.mode, random(purpose)));
                 let distance = |id: u32| (lean(id) - lean(row)).abs();
                 let nearest = candidates
@@ -145,10 +145,10 @@ impl Shape {
                     .min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
                 (nearest.unwrap_or(row), 1.0)
             }
-            Kind::Zeros | Kind::Missing => {
+            Absent::Zeros | Absent::Missing => {
                 let last = f64::from(matrix.columns.max(1) - 1);
                 let place = (lean(row) + 0.2 * (unit(random(1)) - 0.5)).clamp(0.0, 1.0) * last;
-                let value = if matrix.kind == Kind::Zeros {
+                let value = if matrix.kind == Absent::Zeros {
                     1.0
                 } else {
                     MEAN + self.planted(matrix.mode, row, 1) + self.noise * normal(random(2), random(3))

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::time::Bin;
-use super::{Data, Kind, did_you_mean};
+use super::{ColumnType, Data, did_you_mean};
 
 /// What a column's values are put together by, before the column is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,10 @@ impl std::fmt::Display for Bins {
 
 impl Bins {
     /// What the values of such a column are read as.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ColumnType {
         match self {
-            Bins::Time(_) => Kind::Time,
-            Bins::Width(_) | Bins::Quantiles(_) => Kind::Number,
+            Bins::Time(_) => ColumnType::Time,
+            Bins::Width(_) | Bins::Quantiles(_) => ColumnType::Number,
         }
     }
 
@@ -107,10 +107,10 @@ impl Bins {
 
 impl Binning {
     /// What the values of such a column are read as.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ColumnType {
         match self {
-            Binning::Time(_) => Kind::Time,
-            Binning::Bounds(_) | Binning::Standard { .. } => Kind::Number,
+            Binning::Time(_) => ColumnType::Time,
+            Binning::Bounds(_) | Binning::Standard { .. } => ColumnType::Number,
         }
     }
 

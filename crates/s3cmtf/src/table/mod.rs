@@ -64,7 +64,7 @@ pub enum Selector {
 
 impl Selector {
     /// The column that someone means: a number is its place, counted from 1, and anything else its heading.
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         number.map_or_else(|| Selector::Name(text.to_owned()), Selector::Place)
     }
@@ -81,7 +81,7 @@ impl std::fmt::Display for Selector {
 
 /// What the values of a column are read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Ids: [`Data::Integers`] if all of them are whole numbers, otherwise [`Data::Texts`].
     Id,
     /// [`Data::Numbers`].
@@ -108,7 +108,7 @@ pub struct Want {
     /// Which one.
     pub column: Selector,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ColumnType,
 }
 
 impl Data {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::fits::Fitted;
+use super::fits::FitResult;
 use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::model::SimpleErrors;
@@ -16,14 +16,14 @@ use crate::problem::HoldOut;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// What is known in words and single numbers.
-    pub about: About,
+    pub about: CheckpointMeta,
     /// What training changes.
-    pub numbers: Numbers,
+    pub numbers: StateArrays,
 }
 
 /// What is known of a run in words and single numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct CheckpointMeta {
     /// What was typed to start the run, if it was by a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -40,12 +40,12 @@ pub struct About {
     /// Seconds of training so far.
     pub seconds: f64,
     /// With patience, and once that has decided: what the first part of the run came to.
-    pub first: Option<First>,
+    pub first: Option<EarlyStop>,
 }
 
 /// What a run on a part of the entries came to, which says for how many epochs all of them are trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct First {
+pub struct EarlyStop {
     pub(super) best_epoch: usize,
     pub(super) stop: Stop,
     pub(super) test_rmse: Option<f64>,
@@ -58,14 +58,14 @@ pub struct First {
 
 /// Lists of numbers by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers {
+pub struct StateArrays {
     /// Those of 32 bits.
     pub singles: BTreeMap<String, Vec<f32>>,
     /// Those of 64 bits.
     pub doubles: BTreeMap<String, Vec<f64>>,
 }
 
-impl About {
+impl CheckpointMeta {
     /// What is known of a run before its first epoch.
     pub(super) fn new(
         command: Option<String>,
@@ -73,11 +73,20 @@ impl About {
         holdout: Option<HoldOut>,
         (fingerprint, order): (String, String),
     ) -> Self {
-        About { command, params, holdout, fingerprint, order, history: Vec::new(), seconds: 0.0, first: None }
+        CheckpointMeta {
+            command,
+            params,
+            holdout,
+            fingerprint,
+            order,
+            history: Vec::new(),
+            seconds: 0.0,
+            first: None,
+        }
     }
 }
 
-impl Numbers {
+impl StateArrays {
     pub(super) fn put(&mut self, name: impl Into<String>, values: &[f32]) {
         self.singles.insert(name.into(), values.to_vec());
     }
@@ -110,10 +119,10 @@ fn fill<T: Copy>(
     Ok(())
 }
 
-impl First {
-    pub(super) fn of(fitted: &Fitted) -> Self {
-        let Fitted { best_epoch, stop, test_rmse, simple, seconds, .. } = *fitted;
-        First { best_epoch, stop, test_rmse, simple, seconds, validation: fitted.validation.clone() }
+impl EarlyStop {
+    pub(super) fn new(fitted: &FitResult) -> Self {
+        let FitResult { best_epoch, stop, test_rmse, simple, seconds, .. } = *fitted;
+        EarlyStop { best_epoch, stop, test_rmse, simple, seconds, validation: fitted.validation.clone() }
     }
 }
 
@@ -129,13 +138,13 @@ impl Checkpoint {
         let params = &self.about.params;
         if said != params && *said != Params::default() {
             let what = "resume goes on with the settings of the run: no others can be given";
-            return Err(Error::Asked(what.into()));
+            return Err(Error::Request(what.into()));
         }
         Ok(params.clone())
     }
 
     /// Says what is wrong with going on from here as a run that is `about` something.
-    fn check(&self, about: &About) -> Result<(), Error> {
+    fn check(&self, about: &CheckpointMeta) -> Result<(), Error> {
         // These change nothing that matters, or are allowed to.
         let free = |params: &Params| Params { threads: 0, instructions: None, ..params.clone() };
         if free(&self.about.params) != free(&about.params) || self.about.holdout != about.holdout {
@@ -164,21 +173,21 @@ impl Checkpoint {
 pub(super) type Save<'a> = Box<dyn FnMut(Checkpoint) + Send + 'a>;
 
 /// Keeps checkpoints on the way, and has the one that a run goes on from.
-pub(super) struct Keeper<'a> {
+pub(super) struct Checkpointer<'a> {
     every: Option<Duration>,
     last: Instant,
     save: Save<'a>,
     resumed: Option<Checkpoint>,
     /// What stays the same from checkpoint to checkpoint.
-    pub(super) about: About,
+    pub(super) about: CheckpointMeta,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> Checkpointer<'a> {
     /// A keeper for a run; the checkpoint that it is to go on from must be one of such a run.
     pub(super) fn new(
         checkpoints: Option<(Duration, Save<'a>)>,
         resume: Option<Checkpoint>,
-        about: About,
+        about: CheckpointMeta,
     ) -> Result<Self, Error> {
         if let Some(checkpoint) = &resume {
             checkpoint.check(&about)?;
@@ -187,11 +196,11 @@ impl<'a> Keeper<'a> {
             Some((every, save)) => (Some(every), save),
             None => (None, Box::new(|_| {}) as Save<'a>),
         };
-        Ok(Keeper { every, last: Instant::now(), save, resumed: resume, about })
+        Ok(Checkpointer { every, last: Instant::now(), save, resumed: resume, about })
     }
 
     /// What the first part of the run came to, if it goes on from the second.
-    pub(super) fn resumed_first(&self) -> Option<First> {
+    pub(super) fn resumed_first(&self) -> Option<EarlyStop> {
         self.resumed.as_ref().and_then(|checkpoint| checkpoint.about.first.clone())
     }
 
@@ -201,11 +210,11 @@ impl<'a> Keeper<'a> {
     }
 
     /// Keeps a checkpoint, if it is time.
-    pub(super) fn keep(&mut self, history: &[Epoch], seconds: f64, numbers: impl FnOnce() -> Numbers) {
+    pub(super) fn keep(&mut self, history: &[Epoch], seconds: f64, numbers: impl FnOnce() -> StateArrays) {
         if self.every.is_none_or(|every| self.last.elapsed() < every) {
             return;
         }
-        let about = About { history: history.to_vec(), seconds, ..self.about.clone() };
+        let about = CheckpointMeta { history: history.to_vec(), seconds, ..self.about.clone() };
         (self.save)(Checkpoint { about, numbers: numbers() });
         // From now on, so that saving never takes all the time.
         self.last = Instant::now();

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::checkpoint::{First, Keeper};
-use super::room::Room;
+use super::budget::MemoryBudget;
+use super::checkpoint::{Checkpointer, EarlyStop};
 use super::run::{DataRecord, Epoch, Stop};
 use super::{als, bayes, offsets, sgd};
 use crate::Error;
 use crate::model::{Model, SimpleErrors};
 use crate::params::{Algorithm, CoreKind, Params};
-use crate::problem::{HoldOut, Mode, Observed, Problem};
+use crate::problem::{EntrySource, HoldOut, Mode, Problem};
 
 /// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
 /// start. On noisy data that is wasted: about as long as a run of bayes takes there, and longer than one of sgd.
@@ -20,13 +20,13 @@ const EXACT_EPOCHS: usize = 30;
 #[derive(Default)]
 pub(super) struct Sets {
     /// Those that are told of.
-    pub(super) reported: Option<Observed>,
+    pub(super) reported: Option<EntrySource>,
     /// Those that patience watches, if others.
-    pub(super) watched: Option<Observed>,
+    pub(super) watched: Option<EntrySource>,
 }
 
 /// What an algorithm comes to.
-pub(super) struct Fitted {
+pub(super) struct FitResult {
     pub(super) model: Model,
     pub(super) stop: Stop,
     pub(super) history: Vec<Epoch>,
@@ -41,10 +41,10 @@ pub(super) struct Fitted {
     pub(super) halvings: u32,
 }
 
-impl Fitted {
+impl FitResult {
     /// Takes over what a run on a part of the entries found out for this one on all of them. Entries that were held out
     /// then are not held out now, so that their RMSE is that of then.
-    fn after(&mut self, first: &First) {
+    fn after(&mut self, first: &EarlyStop) {
         self.seconds += first.seconds;
         if self.stop == Stop::Epochs {
             self.stop = first.stop;
@@ -64,46 +64,46 @@ impl Fitted {
 }
 
 /// What is fitted, and how.
-pub(super) struct Task<'a> {
+pub(super) struct FitJob<'a> {
     /// The problem without its entries.
     pub(super) problem: &'a Problem,
-    pub(super) entries: Observed,
+    pub(super) entries: EntrySource,
     pub(super) params: &'a Params,
     pub(super) sets: Sets,
 }
 
 /// What all fits of a run share.
-pub(super) struct Fits<'a, 'k> {
+pub(super) struct RunContext<'a, 'k> {
     pub(super) params: &'a Params,
     pub(super) warm: Option<&'a Model>,
     /// Where entries that are not in memory have room.
-    pub(super) room: Option<&'a Room>,
+    pub(super) budget: Option<&'a MemoryBudget>,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) observe: &'a mut dyn FnMut(&Epoch),
-    pub(super) keeper: Keeper<'k>,
+    pub(super) checkpointer: Checkpointer<'k>,
 }
 
-impl Fits<'_, '_> {
+impl RunContext<'_, '_> {
     /// Fits all entries of a problem, which has none itself.
     pub(super) fn all(
         &mut self,
         problem: &Problem,
-        entries: Observed,
-        test: Option<Observed>,
-    ) -> Result<Fitted, Error> {
+        entries: EntrySource,
+        test: Option<EntrySource>,
+    ) -> Result<FitResult, Error> {
         let params = self.params;
-        self.one(Task { problem, entries, params, sets: Sets { reported: test, watched: None } })
+        self.one(FitJob { problem, entries, params, sets: Sets { reported: test, watched: None } })
     }
 
     /// Fits what is left when some entries are held out, and with patience all of them then; tells `data` what was fitted.
     pub(super) fn held_out(
         &mut self,
         problem: &Problem,
-        entries: Observed,
+        entries: EntrySource,
         how: HoldOut,
-        test: Option<Observed>,
+        test: Option<EntrySource>,
         data: &mut DataRecord,
-    ) -> Result<Fitted, Error> {
+    ) -> Result<FitResult, Error> {
         let params = self.params;
         let whole = params.patience.map(|_| entries.clone());
         let (rest, held) = entries.split(how, params.seed)?;
@@ -119,23 +119,23 @@ impl Fits<'_, '_> {
             data.mean = rest.mean()?;
             data.fingerprint = problem.fingerprint_with(&rest)?.0;
             data.holdout = sets.watched.is_none().then_some(how);
-            return self.one(Task { problem, entries: rest, params, sets });
+            return self.one(FitJob { problem, entries: rest, params, sets });
         };
-        let first = match self.keeper.resumed_first() {
+        let first = match self.checkpointer.resumed_first() {
             Some(first) => first,
             None => {
-                let mut first = self.one(Task { problem, entries: rest, params, sets })?;
+                let mut first = self.one(FitJob { problem, entries: rest, params, sets })?;
                 first.validation = first.watched();
                 if self.interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
                     return Ok(first);
                 }
-                First::of(&first)
+                EarlyStop::new(&first)
             }
         };
-        self.keeper.about.first = Some(first.clone());
+        self.checkpointer.about.first = Some(first.clone());
         let params = &Params { epochs: first.best_epoch, patience: None, ..params.clone() };
         let sets = Sets { reported: test, watched: None };
-        let mut last = self.one(Task { problem, entries: whole, params, sets })?;
+        let mut last = self.one(FitJob { problem, entries: whole, params, sets })?;
         last.after(&first);
         Ok(last)
     }
@@ -144,14 +144,14 @@ impl Fits<'_, '_> {
     pub(super) fn exact(
         &mut self,
         problem: &Problem,
-        entries: Observed,
-        test: Option<Observed>,
-    ) -> Result<Option<Fitted>, Error> {
+        entries: EntrySource,
+        test: Option<EntrySource>,
+    ) -> Result<Option<FitResult>, Error> {
         let params = self.params;
-        als::exact(Task { problem, entries, params, sets: Sets { reported: test, watched: None } }, self)
+        als::exact(FitJob { problem, entries, params, sets: Sets { reported: test, watched: None } }, self)
     }
 
-    /// The settings of [`Fits::exact`] before a run of others on so many entries of so many modes.
+    /// The settings of [`RunContext::exact`] before a run of others on so many entries of so many modes.
     pub(super) fn exact_params(params: &Params, order: usize, entries: usize) -> Params {
         let Params { epochs, lambda_reg, .. } = Params::als();
         let ranks = params.ranks_for(order);
@@ -165,7 +165,7 @@ impl Fits<'_, '_> {
         Params { algorithm: Algorithm::Als, epochs, lambda_reg, ..params.clone() }
     }
 
-    fn one(&mut self, task: Task<'_>) -> Result<Fitted, Error> {
+    fn one(&mut self, task: FitJob<'_>) -> Result<FitResult, Error> {
         // Before training, which takes the entries.
         let rows: Vec<usize> = task.problem.modes().iter().map(Mode::rows).collect();
         let (offsets, range) = offsets::fit(&task.entries, &rows, task.params.seed)?;

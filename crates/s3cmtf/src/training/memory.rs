@@ -15,7 +15,7 @@ pub struct Memory {
 
 impl Memory {
     /// What a run on a problem with so many entries takes; those that the problem itself has do not count.
-    pub fn of(problem: &Problem, entries: usize, params: &Params) -> Self {
+    pub fn estimate(problem: &Problem, entries: usize, params: &Params) -> Self {
         let order = problem.order();
         let rows = problem.modes().iter().map(|mode| mode.rows());
         let ranks = if params.is_auto() {

@@ -2,6 +2,7 @@
 
 mod als;
 mod bayes;
+mod budget;
 mod checkpoint;
 mod fits;
 mod fold_in;
@@ -10,15 +11,14 @@ mod memory;
 mod notes;
 mod offsets;
 mod pieces;
-mod room;
 mod run;
 mod sgd;
 mod sparse;
 
-pub use checkpoint::{About, Checkpoint, Numbers};
+pub use budget::{MemoryBudget, Scratch};
+pub use checkpoint::{Checkpoint, CheckpointMeta, StateArrays};
 pub use fold_in::{FoldIn, Folded};
 pub use memory::Memory;
-pub use room::{Room, Scratch};
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
 pub use sgd::{Gradient, gradient, objective};
 
@@ -26,13 +26,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use self::checkpoint::{Keeper, Save};
-use self::fits::{Fits, Fitted};
+use self::checkpoint::{Checkpointer, Save};
+use self::fits::{FitResult, RunContext};
 use crate::Error;
 use crate::model::{Model, locate};
 use crate::params::Algorithm;
 use crate::params::Params;
-use crate::problem::{Blocks, Entries, HoldOut, Observed, Problem, StoredProblem};
+use crate::problem::{Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
 
 /// The ranks of a full core that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
 pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
@@ -51,7 +51,7 @@ const HOLDOUT: f64 = 0.1;
 pub struct Training<'a> {
     /// Without its entries, if those are stored.
     problem: Problem,
-    stored: Option<(Arc<dyn Blocks>, Room)>,
+    stored: Option<(Arc<dyn Blocks>, MemoryBudget)>,
     params: Params,
     test: Option<Entries>,
     holdout: Option<HoldOut>,
@@ -83,9 +83,9 @@ impl<'a> Training<'a> {
 
     /// A run on a problem whose entries are not in memory; they are put in order in the room that there is, and then read
     /// in every epoch. What comes out is bitwise what a run on the whole problem would come to.
-    pub fn stored(problem: StoredProblem, params: Params, room: Room) -> Self {
+    pub fn stored(problem: StoredProblem, params: Params, budget: MemoryBudget) -> Self {
         let StoredProblem { frame, blocks } = problem;
-        Training { stored: Some((blocks, room)), ..Training::new(frame, params) }
+        Training { stored: Some((blocks, budget)), ..Training::new(frame, params) }
     }
 
     /// Entries, by ids, on which each epoch's model is evaluated; nothing is chosen by them.
@@ -217,9 +217,9 @@ impl<'a> Training<'a> {
             command,
             exact_first,
         } = self;
-        let (entries, room) = match stored {
-            Some((blocks, room)) => (Observed::there(blocks), Some(room)),
-            None => (Observed::Here(problem.take_entries()), None),
+        let (entries, budget) = match stored {
+            Some((blocks, budget)) => (EntrySource::stored(blocks), Some(budget)),
+            None => (EntrySource::Memory(problem.take_entries()), None),
         };
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
@@ -233,10 +233,11 @@ impl<'a> Training<'a> {
         // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
         let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
         let tries =
-            exact_first && room.is_none() && resume.is_none() && holdout.is_none() && warm_start.is_none();
-        let about = About::new(command.clone(), params.clone(), holdout, (fingerprint.clone(), order));
-        let untouched = Keeper::new(None, None, about.clone())?;
-        let keeper = Keeper::new(checkpoints, resume, about)?;
+            exact_first && budget.is_none() && resume.is_none() && holdout.is_none() && warm_start.is_none();
+        let about =
+            CheckpointMeta::new(command.clone(), params.clone(), holdout, (fingerprint.clone(), order));
+        let untouched = Checkpointer::new(None, None, about.clone())?;
+        let checkpointer = Checkpointer::new(checkpoints, resume, about)?;
         let mut data = DataRecord {
             entries: entries.len(),
             test_entries: test.as_ref().map_or(0, Entries::len),
@@ -247,14 +248,15 @@ impl<'a> Training<'a> {
             kept: None,
         };
         let warm = warm_start.as_ref();
-        let test = test.map(Observed::Here);
-        let room = room.as_ref();
-        let attempt = Fits::exact_params(&params, problem.order(), entries.len());
+        let test = test.map(EntrySource::Memory);
+        let budget = budget.as_ref();
+        let attempt = RunContext::exact_params(&params, problem.order(), entries.len());
         let mut found = None;
         if tries && attempt.check(&problem).is_ok() {
             let observe = &mut |_: &Epoch| {};
-            let mut fits = Fits { params: &attempt, warm, room, interrupt, observe, keeper: untouched };
-            found = fits.exact(&problem, entries.clone(), test.clone())?;
+            let mut context =
+                RunContext { params: &attempt, warm, budget, interrupt, observe, checkpointer: untouched };
+            found = context.exact(&problem, entries.clone(), test.clone())?;
         }
         let fitted = match found {
             Some(fitted) => {
@@ -263,14 +265,21 @@ impl<'a> Training<'a> {
                 fitted
             }
             None => {
-                let mut fits = Fits { params: &params, warm, room, interrupt, observe: &mut observe, keeper };
+                let mut context = RunContext {
+                    params: &params,
+                    warm,
+                    budget,
+                    interrupt,
+                    observe: &mut observe,
+                    checkpointer,
+                };
                 match holdout {
-                    None => fits.all(&problem, entries, test)?,
-                    Some(how) => fits.held_out(&problem, entries, how, test, &mut data)?,
+                    None => context.all(&problem, entries, test)?,
+                    Some(how) => context.held_out(&problem, entries, how, test, &mut data)?,
                 }
             }
         };
-        let Fitted {
+        let FitResult {
             mut model,
             stop,
             history,

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::pieces::Pieces;
 use crate::Error;
 use crate::model::Offsets;
-use crate::problem::{Entries, HoldOut, Observed};
+use crate::problem::{Entries, EntrySource, HoldOut};
 
 /// About so many entries at most choose the regularisers; more would take longer than an epoch and say the same.
 const SAMPLE: usize = 1 << 19;
@@ -35,8 +35,8 @@ const TOGETHER: usize = 1024;
 type Rows = Vec<Vec<f64>>;
 
 /// Fits offsets to entries of modes with so many rows; also the smallest and the largest value.
-pub(super) fn fit(entries: &Observed, rows: &[usize], seed: u64) -> Result<(Offsets, [f32; 2]), Error> {
-    let facts = Facts::of(entries, rows, seed)?;
+pub(super) fn fit(entries: &EntrySource, rows: &[usize], seed: u64) -> Result<(Offsets, [f32; 2]), Error> {
+    let facts = EntryStats::new(entries, rows, seed)?;
     let range = facts.range;
     let (lambdas, near) = choose(facts.sample, rows, seed)?;
     let fit = Fit { entries, mean: facts.mean, counts: facts.counts, is_free: None };
@@ -57,8 +57,8 @@ pub(super) fn grow(
     is_new: Vec<Vec<bool>>,
     entries: Entries,
 ) -> Result<Offsets, Error> {
-    let entries = &Observed::Here(entries);
-    let counts = Facts::of(entries, &rows.iter().map(Vec::len).collect::<Vec<_>>(), 0)?.counts;
+    let entries = &EntrySource::Memory(entries);
+    let counts = EntryStats::new(entries, &rows.iter().map(Vec::len).collect::<Vec<_>>(), 0)?.counts;
     let fit = Fit { entries, mean: f64::from(offsets.mean), counts, is_free: Some(is_new) };
     let lambdas: Vec<f64> = offsets.lambdas.iter().map(|&lambda| f64::from(lambda)).collect();
     let start = rows.iter().map(|rows| rows.iter().map(|&b| f64::from(b)).collect()).collect();
@@ -72,7 +72,7 @@ fn singles(rows: Vec<f64>) -> Vec<f32> {
 }
 
 /// What one look at all entries tells.
-struct Facts {
+struct EntryStats {
     mean: f64,
     range: [f32; 2],
     /// For each mode, how many entries each row has.
@@ -81,7 +81,7 @@ struct Facts {
 }
 
 /// What a piece of the entries tells.
-struct Piece {
+struct PartialStats {
     sum: f64,
     range: [f32; 2],
     counts: Vec<Vec<u32>>,
@@ -90,11 +90,11 @@ struct Piece {
     generator: Xoshiro256PlusPlus,
 }
 
-impl Facts {
-    fn of(entries: &Observed, rows: &[usize], seed: u64) -> Result<Self, Error> {
+impl EntryStats {
+    fn new(entries: &EntrySource, rows: &[usize], seed: u64) -> Result<Self, Error> {
         let share = SAMPLE as f64 / entries.len().max(1) as f64;
         let none = [f32::INFINITY, f32::NEG_INFINITY];
-        let begin = |number: usize| Piece {
+        let begin = |number: usize| PartialStats {
             sum: 0.0,
             range: none,
             counts: rows.iter().map(|&rows| vec![0; rows]).collect(),
@@ -102,7 +102,7 @@ impl Facts {
             values: Vec::new(),
             generator: Xoshiro256PlusPlus::seed_from_u64(seed ^ (0x6f66_6673 + ((number as u64) << 32))),
         };
-        let visit = |piece: &mut Piece, lists: &[&[u32]], values: &[f32]| {
+        let visit = |piece: &mut PartialStats, lists: &[&[u32]], values: &[f32]| {
             for &value in values {
                 piece.sum += f64::from(value);
                 piece.range = [piece.range[0].min(value), piece.range[1].max(value)];
@@ -121,7 +121,7 @@ impl Facts {
         };
         let mut all = begin(0);
         // Counts of all modes are there at once.
-        Pieces::of(entries, rows.iter().sum()).each(begin, visit, |piece| {
+        Pieces::new(entries, rows.iter().sum()).each(begin, visit, |piece| {
             all.sum += piece.sum;
             all.range = [all.range[0].min(piece.range[0]), all.range[1].max(piece.range[1])];
             for (all, counts) in all.counts.iter_mut().zip(piece.counts) {
@@ -130,7 +130,7 @@ impl Facts {
             all.indices.iter_mut().zip(piece.indices).for_each(|(all, rows)| all.extend(rows));
             all.values.extend(piece.values);
         })?;
-        Ok(Facts {
+        Ok(EntryStats {
             mean: all.sum / entries.len().max(1) as f64,
             range: if entries.len() == 0 { [0.0; 2] } else { all.range },
             counts: all.counts,
@@ -150,9 +150,9 @@ fn choose(sample: Entries, rows: &[usize], seed: u64) -> Result<(Vec<f64>, Rows)
     let (mut indices, values) = sample.into_parts();
     let own = indices.iter_mut().zip(rows).map(|(list, &rows)| renumber(list, rows)).collect::<Vec<_>>();
     let few: Vec<usize> = own.iter().map(Vec::len).collect();
-    let sample = Observed::Here(Entries::from_rows("entries".into(), indices, values));
+    let sample = EntrySource::Memory(Entries::from_rows("entries".into(), indices, values));
     let (kept, held) = sample.split(HoldOut::Random(HELD), seed ^ 0x6f66_6673_6574_7321)?;
-    let Facts { mean, counts, .. } = Facts::of(&kept, &few, 0)?;
+    let EntryStats { mean, counts, .. } = EntryStats::new(&kept, &few, 0)?;
     let fit = Fit { entries: &kept, mean, counts, is_free: None };
     let start = few.iter().map(|&rows| vec![0.0; rows]).collect();
     let settled = fit.settle(&lambdas, start, SWEEPS)?;
@@ -220,7 +220,7 @@ fn renumber(list: &mut [u32], rows: usize) -> Vec<u32> {
 
 /// Entries, and what does not change while offsets are fitted to them.
 struct Fit<'a> {
-    entries: &'a Observed,
+    entries: &'a EntrySource,
     mean: f64,
     /// For each mode, how many entries each row has.
     counts: Vec<Vec<u32>>,
@@ -268,7 +268,7 @@ impl Fit<'_> {
                 }
             }
         };
-        Pieces::of(self.entries, 2 * count).each(
+        Pieces::new(self.entries, 2 * count).each(
             |_| vec![0.0; count],
             visit,
             |piece| sums.par_iter_mut().zip(piece).with_min_len(1 << 14).for_each(|(sum, part)| *sum += part),
@@ -299,7 +299,7 @@ impl Fit<'_> {
     }
 
     /// The mean squared error on other entries.
-    fn error(&self, entries: &Observed, rows: &Rows) -> Result<f64, Error> {
+    fn error(&self, entries: &EntrySource, rows: &Rows) -> Result<f64, Error> {
         let mut squares = 0.0;
         entries.each(&mut |lists, values| {
             let mut left = [0.0; TOGETHER];

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::problem::Observed;
+use crate::problem::EntrySource;
 
 /// There are no more pieces than this, and none but the last has fewer entries.
 const MOST: usize = 64;
@@ -11,13 +11,13 @@ const FEWEST: usize = 1 << 16;
 
 /// Entries in pieces, which depend neither on the number of threads nor on where the entries are.
 pub(super) struct Pieces<'a> {
-    entries: &'a Observed,
+    entries: &'a EntrySource,
     len: usize,
 }
 
 impl<'a> Pieces<'a> {
     /// Pieces of which each needs room for so many numbers; all of them together take no more than entries do.
-    pub(super) fn of(entries: &'a Observed, numbers: usize) -> Self {
+    pub(super) fn new(entries: &'a EntrySource, numbers: usize) -> Self {
         let most = (entries.len() / numbers.max(1)).clamp(1, MOST);
         Pieces { entries, len: entries.len().div_ceil(most).max(FEWEST) }
     }
@@ -29,7 +29,7 @@ impl<'a> Pieces<'a> {
         visit: impl Fn(&mut T, &[&[u32]], &[f32]) + Sync,
         mut take: impl FnMut(T),
     ) -> Result<(), Error> {
-        if let Observed::Here(entries) = self.entries {
+        if let EntrySource::Memory(entries) = self.entries {
             let one = |number: usize| {
                 let range = number * self.len..((number + 1) * self.len).min(entries.len());
                 let lists: Vec<&[u32]> =

@@ -40,7 +40,7 @@ pub enum AblationEvent<'a> {
     /// The trainings of everything have come to their end, with this RMSE.
     Whole(f64),
     /// Those without a part have.
-    Worth(&'a Worth),
+    Effect(&'a AblationEffect),
 }
 
 /// Whether predictions need a part.
@@ -68,7 +68,7 @@ impl Verdict {
 
 /// What a part is worth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worth {
+pub struct AblationEffect {
     /// The part.
     #[serde(flatten)]
     pub left_out: LeftOut,
@@ -103,13 +103,13 @@ impl Trained {
 
 /// A difference and its standard error, as shares of the RMSE that it is a difference to.
 fn shares(without: &[f64], whole: &[f64]) -> (f64, f64) {
-    let Paired { rmse, difference, noise } = Paired::of(without, whole);
+    let Paired { rmse, difference, noise } = Paired::new(without, whole);
     let with = (rmse - difference).max(f64::MIN_POSITIVE);
     (difference / with, noise / with)
 }
 
-impl Worth {
-    fn of(left_out: LeftOut, without: &Trained, whole: &Trained) -> Self {
+impl AblationEffect {
+    fn new(left_out: LeftOut, without: &Trained, whole: &Trained) -> Self {
         let both = without.squares.iter().zip(&whole.squares);
         let pairs: Vec<(f64, f64)> = both.map(|(without, whole)| shares(without, whole)).collect();
         // What is not a number is never clear.
@@ -126,9 +126,9 @@ impl Worth {
         let count = pairs.len() as f64;
         let apart = pairs.iter().map(|(one, _)| (one - difference).powi(2)).sum::<f64>();
         let between = if pairs.len() > 1 { (apart / (count * (count - 1.0))).sqrt() } else { 0.0 };
-        let rmse = Paired::of(&mean, &mean).rmse;
+        let rmse = Paired::new(&mean, &mean).rmse;
         let (noise, seconds) = (noise.hypot(between), without.seconds);
-        Worth { left_out, rmse, difference, noise, verdict, seconds }
+        AblationEffect { left_out, rmse, difference, noise, verdict, seconds }
     }
 
     /// Says so where the part makes predictions worse, and by how much.
@@ -154,7 +154,7 @@ pub struct Ablated {
     /// What simple predictions come to on them.
     pub simple: Option<SimpleErrors>,
     /// What each part is worth, as far as it is known.
-    pub parts: Vec<Worth>,
+    pub parts: Vec<AblationEffect>,
     /// How many entries were held out.
     pub held_out: usize,
     /// Whether it was interrupted.
@@ -220,7 +220,7 @@ impl<'a> Ablation<'a> {
             return Ok(ablated);
         };
         let mean = whole.mean();
-        let rmse = Paired::of(&mean, &mean).rmse;
+        let rmse = Paired::new(&mean, &mean).rmse;
         (ablated.rmse, ablated.simple) = (Some(rmse), whole.simple);
         observe(AblationEvent::Whole(rmse));
         for part in parts {
@@ -234,8 +234,8 @@ impl<'a> Ablation<'a> {
                 }
             };
             let Some(found) = found? else { return Ok(ablated) };
-            ablated.parts.push(Worth::of(part, &found, &whole));
-            ablated.parts.last().into_iter().for_each(|worth| observe(AblationEvent::Worth(worth)));
+            ablated.parts.push(AblationEffect::new(part, &found, &whole));
+            ablated.parts.last().into_iter().for_each(|effect| observe(AblationEvent::Effect(effect)));
         }
         ablated.interrupted = false;
         Ok(ablated)
@@ -285,35 +285,35 @@ fn without(params: &Params, part: &LeftOut) -> Params {
 mod tests {
     use super::*;
 
-    fn worth_of(without: [&[f64]; 2], whole: &[f64]) -> Worth {
+    fn effect_of(without: [&[f64]; 2], whole: &[f64]) -> AblationEffect {
         let trained = |squares: [&[f64]; 2]| Trained {
             squares: squares.map(<[f64]>::to_vec).into(),
             ..Trained::default()
         };
         let part = LeftOut::Matrix { place: 0, name: "film/genre".into() };
-        Worth::of(part, &trained(without), &trained([whole; 2]))
+        AblationEffect::new(part, &trained(without), &trained([whole; 2]))
     }
 
-    fn worth(without: &[f64], whole: &[f64]) -> Worth {
-        worth_of([without; 2], whole)
+    fn effect(without: &[f64], whole: &[f64]) -> AblationEffect {
+        effect_of([without; 2], whole)
     }
 
     #[test]
     fn a_verdict_needs_a_difference_that_is_clear_and_not_tiny() {
         let whole: Vec<f64> = (0..100).map(|place| 1.0 + f64::from(place % 7)).collect();
         let times = |by: f64| whole.iter().map(|square| by * square).collect::<Vec<f64>>();
-        assert_eq!(worth(&times(1.1), &whole).verdict, Verdict::Helps);
-        assert_eq!(worth(&times(0.9), &whole).verdict, Verdict::Worse);
-        assert_eq!(worth(&times(1.0), &whole).verdict, Verdict::NoDifference);
-        assert_eq!(worth(&times(1.001), &whole).verdict, Verdict::NoDifference);
+        assert_eq!(effect(&times(1.1), &whole).verdict, Verdict::Helps);
+        assert_eq!(effect(&times(0.9), &whole).verdict, Verdict::Worse);
+        assert_eq!(effect(&times(1.0), &whole).verdict, Verdict::NoDifference);
+        assert_eq!(effect(&times(1.001), &whole).verdict, Verdict::NoDifference);
         // By as much as above, but all of it on one entry.
         let mut once = whole.clone();
         once[6] += 40.0;
-        assert_eq!(worth(&once, &whole).verdict, Verdict::NoDifference);
-        assert_eq!(worth(&times(f64::NAN), &whole).verdict, Verdict::NoDifference);
+        assert_eq!(effect(&once, &whole).verdict, Verdict::NoDifference);
+        assert_eq!(effect(&times(f64::NAN), &whole).verdict, Verdict::NoDifference);
         // Both seeds must say the same.
         for other in [1.0, 0.5] {
-            let found = worth_of([&times(2.0), &times(other)], &whole);
+            let found = effect_of([&times(2.0), &times(other)], &whole);
             assert_eq!(found.verdict, Verdict::NoDifference);
             assert!(found.noise > 0.2, "{}", found.noise);
         }
@@ -321,12 +321,12 @@ mod tests {
 
     #[test]
     fn what_makes_it_worse_is_told_of_and_by_how_much() {
-        let found = worth(&[0.81; 50], &[1.0; 50]);
+        let found = effect(&[0.81; 50], &[1.0; 50]);
         assert!((found.difference + 0.1).abs() < 1e-12, "{}", found.difference);
         let expected = "film/genre makes predictions worse: the RMSE on held-out entries is 1.000 with it and 0.9000 \
                         without, 10.0 % less";
         assert_eq!(found.note().as_deref(), Some(expected));
-        assert_eq!(worth(&[1.21; 50], &[1.0; 50]).note(), None);
+        assert_eq!(effect(&[1.21; 50], &[1.0; 50]).note(), None);
     }
 
     #[test]

@@ -116,13 +116,13 @@ pub(super) fn changed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Coupled, Kind};
+    use crate::problem::{Absent, Coupled};
 
     /// A matrix without a weight, and one with.
     fn problem() -> Problem {
         let matrix = |name: &str| {
             let entries = Entries::new(vec![vec![0, 1], vec![0, 1]], vec![1.0, 1.0]).unwrap();
-            Coupled::new(0, Kind::Zeros, entries).unwrap().named(name)
+            Coupled::new(0, Absent::Zeros, entries).unwrap().named(name)
         };
         Problem::builder(Entries::new(vec![vec![0, 1], vec![0, 1]], vec![1.0, 2.0]).unwrap())
             .couple(matrix("a"))

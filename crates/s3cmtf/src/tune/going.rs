@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::change::{Allowed, Change, candidates, changed};
 use super::paired::{Paired, squares};
 use super::search::Search;
-use super::trial::{Asked, End, Skip, Trial, Tuned, Why, is_better};
+use super::trial::{End, Skip, Trial, TrialRequest, Tuned, Why, is_better};
 use super::{Event, clock};
 use crate::Error;
 use crate::model::SimpleErrors;
@@ -58,7 +58,7 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
             let Some(params) = search.next(&self.tuned.trials, &self.tuned.skips) else {
                 return Ok(self.tuned.searched());
             };
-            let asked = Asked { params, changes: Vec::new() };
+            let asked = TrialRequest { params, changes: Vec::new() };
             let known = self.tuned.recommended().map(|trial| trial.rmse);
             match self.attempt(self.rest, self.held, asked, left)? {
                 Tried::Done(squares) => {
@@ -87,11 +87,11 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
                 if params.check(&problem).is_err() {
                     continue;
                 }
-                let asked = Asked { params: params.clone(), changes: changes.clone() };
+                let asked = TrialRequest { params: params.clone(), changes: changes.clone() };
                 let left = self.budget.saturating_sub(self.clock.elapsed());
                 match self.attempt(&problem, &held, asked, left)? {
                     Tried::Done(squares) => {
-                        let found = Paired::of(&squares, &self.best);
+                        let found = Paired::new(&squares, &self.best);
                         let least = better.as_ref().map_or(f64::INFINITY, |(rmse, ..)| *rmse);
                         if is_better(found) && found.rmse < least {
                             better = Some((found.rmse, self.tuned.trials.len() - 1, squares, changes));
@@ -116,7 +116,7 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
         &mut self,
         problem: &Problem,
         held: &Entries,
-        asked: Asked,
+        asked: TrialRequest,
         left: Duration,
     ) -> Result<Tried, Error> {
         if self.interrupt.load(Ordering::Relaxed) {
@@ -166,8 +166,8 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
         }
     }
 
-    fn skip(&mut self, asked: Asked, why: Why) {
-        let Asked { params, changes } = asked;
+    fn skip(&mut self, asked: TrialRequest, why: Why) {
+        let TrialRequest { params, changes } = asked;
         self.tuned.skips.push(Skip { params, changes, why });
         self.tuned.skips.last().into_iter().for_each(|skip| (self.observe)(Event::Skip(skip)));
     }

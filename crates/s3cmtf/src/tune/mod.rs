@@ -8,7 +8,7 @@ mod paired;
 mod search;
 mod trial;
 
-pub use ablation::{Ablated, Ablation, AblationEvent, Verdict, Worth};
+pub use ablation::{Ablated, Ablation, AblationEffect, AblationEvent, Verdict};
 pub use change::{Becomes, Change};
 pub use trial::{End, Skip, Trial, Tuned, Why};
 

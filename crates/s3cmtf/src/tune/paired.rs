@@ -16,7 +16,7 @@ pub(super) struct Paired {
 
 impl Paired {
     /// Compares by the squared error of each entry, here and there.
-    pub(super) fn of(here: &[f64], there: &[f64]) -> Self {
+    pub(super) fn new(here: &[f64], there: &[f64]) -> Self {
         let count = here.len() as f64;
         let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
         let (rmse, other) = (mean(&mut here.iter().copied()).sqrt(), mean(&mut there.iter().copied()).sqrt());

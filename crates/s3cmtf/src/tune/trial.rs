@@ -35,9 +35,9 @@ pub struct Trial {
 
 impl Trial {
     /// A trial from the squared error of each held-out entry, here and in the first trial.
-    pub(super) fn new(asked: Asked, seconds: f64, squares: &[f64], first: &[f64]) -> Self {
-        let Paired { rmse, difference, noise } = Paired::of(squares, first);
-        let Asked { params, changes } = asked;
+    pub(super) fn new(asked: TrialRequest, seconds: f64, squares: &[f64], first: &[f64]) -> Self {
+        let Paired { rmse, difference, noise } = Paired::new(squares, first);
+        let TrialRequest { params, changes } = asked;
         Trial { params, changes, rmse, seconds, difference, noise }
     }
 
@@ -56,7 +56,7 @@ pub(super) fn is_better(Paired { rmse, difference, noise }: Paired) -> bool {
 
 /// What is to be tried.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct TrialRequest {
     pub(super) params: Params,
     pub(super) changes: Vec<Change>,
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn trial(squares: &[f64], first: &[f64]) -> Trial {
-        let asked = Asked { params: Params::default(), changes: Vec::new() };
+        let asked = TrialRequest { params: Params::default(), changes: Vec::new() };
         Trial::new(asked, 1.0, squares, first)
     }
 

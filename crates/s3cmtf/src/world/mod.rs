@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::table::Binning;
 use crate::table::time::Bin;
-use crate::{Coupled, Entries, Error, Kind, Naming, Problem};
+use crate::{Absent, Coupled, Entries, Error, Naming, Problem};
 use activity::{Weighted, generate_cells};
 use names::{CATEGORIES, CITIES};
 use planted::{Planted, gaussian};
@@ -166,7 +166,7 @@ impl World {
             Some(Naming { column: column.into(), binning, labels: names.iter().collect() })
         };
         let matrix = |column: &str, entries: &Entries, names: &[String]| -> Result<Coupled, Error> {
-            let matrix = Coupled::new(1, Kind::Zeros, entries.clone())?.named(format!("business/{column}"));
+            let matrix = Coupled::new(1, Absent::Zeros, entries.clone())?.named(format!("business/{column}"));
             // A small world may not have every category.
             let known = &names[..names.len().min(matrix.columns().size() as usize)];
             let named = naming(column, None, known).and_then(|naming| matrix.clone().columns_named(naming));
@@ -180,7 +180,7 @@ impl World {
                 naming("month", Some(Binning::Time(Bin::Month)), &self.month_names),
             ])
             .value("stars")
-            .couple(Coupled::new(0, Kind::Graph, self.friends.clone())?.named("user/friends"))
+            .couple(Coupled::new(0, Absent::Graph, self.friends.clone())?.named("user/friends"))
             .couple(matrix("category", &self.categories, &self.category_names)?)
             .couple(matrix("city", &self.cities, &self.city_names)?)
             .build()

@@ -4,7 +4,7 @@
 pub mod odd;
 pub mod planted;
 
-use s3cmtf::{Core, CoupledFactor, Entries, Factor, Gradient, Kind, Model, Params, Problem};
+use s3cmtf::{Absent, Core, CoupledFactor, Entries, Factor, Gradient, Model, Params, Problem};
 
 /// A model in f64, as flat lists.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ fn wide(values: &[f32]) -> Vec<f64> {
 }
 
 impl Wide {
-    pub fn of(model: &Model) -> Self {
+    pub fn new(model: &Model) -> Self {
         Wide {
             core: wide(model.core().values()),
             factors: model.factors().iter().map(|factor| wide(factor.values())).collect(),
@@ -66,7 +66,7 @@ fn cells(problem: &Problem, number: usize) -> Vec<(usize, usize, f64)> {
         let rows = rows_of(entries, cell);
         (rows[0], rows[1], f64::from(entries.values()[cell]))
     });
-    if matrix.kind() != Kind::Zeros {
+    if matrix.kind() != Absent::Zeros {
         return observed.collect();
     }
     let (rows, columns) = (problem.modes()[matrix.mode()].rows(), matrix.columns().rows());
@@ -97,7 +97,7 @@ pub fn objective(problem: &Problem, model: &Model, at: &Wide, params: &Params) -
         let columns = &at.coupled[number];
         let mut sum = lambda_reg * penalty(columns);
         for (row, column, value) in cells(problem, number) {
-            sum += if matrix.kind() == Kind::Graph {
+            sum += if matrix.kind() == Absent::Graph {
                 value
                     * (0..rank).map(|j| (rows[row * rank + j] - rows[column * rank + j]).powi(2)).sum::<f64>()
             } else {
@@ -152,7 +152,7 @@ pub fn gradient(problem: &Problem, model: &Model, at: &Wide, params: &Params) ->
         let row_sums = &mut factors[matrix.mode()];
         for (row, column, value) in cells(problem, number) {
             let (a, b) = (row * rank, column * rank);
-            if matrix.kind() == Kind::Graph {
+            if matrix.kind() == Absent::Graph {
                 for j in 0..rank {
                     let difference = weight * value * (rows[a + j] - rows[b + j]);
                     row_sums[a + j] += difference;

@@ -10,14 +10,14 @@
 
 mod bilinear;
 mod combine;
+mod core_step;
 mod lanes;
 mod predict;
-mod spread;
 
 pub(crate) use bilinear::bilinear_mixed;
 pub(crate) use combine::combine_mixed;
+pub(crate) use core_step::spread_mixed;
 pub(crate) use predict::predict_mixed;
-pub(crate) use spread::spread_mixed;
 
 /// Calls `$tile` with the size of the next tile as a constant: at most `$most`, itself at most 8, and so that all that
 /// is `$left` falls into tiles of about one size. Evaluates to that size.

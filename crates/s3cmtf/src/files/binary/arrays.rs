@@ -44,7 +44,7 @@ impl Growing {
         }
         let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-        if let Some(texts) = Texts::of(array) {
+        if let Some(texts) = Texts::new(array) {
             let (codes, labels) = self.texts();
             return (0..array.len()).try_for_each(|row| {
                 codes.push(match is_null(row) {
@@ -88,7 +88,7 @@ impl Growing {
     fn add_dictionary(&mut self, array: &ArrayRef, is_null: impl Fn(usize) -> bool) -> Result<(), Fault> {
         let Some(dictionary) = array.as_any_dictionary_opt() else { return Err(unusable(array.data_type())) };
         let values = dictionary.values();
-        let Some(texts) = Texts::of(values) else { return Err(unusable(array.data_type())) };
+        let Some(texts) = Texts::new(values) else { return Err(unusable(array.data_type())) };
         let known = self.dictionary.take().filter(|(last, _)| last.to_data().ptr_eq(&values.to_data()));
         let (_, mut moved) = known.unwrap_or_else(|| (values.clone(), vec![NO_TEXT; values.len()]));
         let (codes, labels) = self.texts();
@@ -121,7 +121,7 @@ impl Growing {
                 continue;
             }
             let list = lists.value(row);
-            let texts = Texts::of(&list).ok_or_else(|| unusable(lists.data_type()))?;
+            let texts = Texts::new(&list).ok_or_else(|| unusable(lists.data_type()))?;
             joined.clear();
             for item in (0..list.len()).filter(|&item| !list.is_null(item)) {
                 if !joined.is_empty() {
@@ -173,7 +173,7 @@ enum Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn of(array: &'a ArrayRef) -> Option<Self> {
+    fn new(array: &'a ArrayRef) -> Option<Self> {
         match array.data_type() {
             DataType::Utf8 => array.as_string_opt().map(Texts::Small),
             DataType::LargeUtf8 => array.as_string_opt().map(Texts::Large),

@@ -8,7 +8,7 @@ use s3cmtf_kernels::zeros;
 use crate::Error;
 use crate::problem::first_place;
 use crate::table::time::DateOrder;
-use crate::table::{Column, Data, Empty, Kind, Labels, SKIP_EMPTY, Table, Want, is_empty_id, time};
+use crate::table::{Column, ColumnType, Data, Empty, Labels, SKIP_EMPTY, Table, Want, is_empty_id, time};
 
 /// A thread copies at least so many values: fewer are copied by the time that it has started.
 const COPIED: usize = 1 << 17;
@@ -267,11 +267,11 @@ pub(super) fn at(path: &Path, column: &str, fault: Fault) -> Error {
 }
 
 /// Turns values into what they are read as; those that are not there are texts without a letter, or refused.
-pub(in crate::files) fn settle_with(raw: Raw, kind: Kind, empty: Empty) -> Result<Data, Fault> {
+pub(in crate::files) fn settle_with(raw: Raw, kind: ColumnType, empty: Empty) -> Result<Data, Fault> {
     let missing = raw.missing();
     match missing.first() {
         None => settle(raw, kind),
-        Some(_) if empty == Empty::Keep && kind == Kind::Id => Ok(with_empty_texts(raw, &missing)),
+        Some(_) if empty == Empty::Keep && kind == ColumnType::Id => Ok(with_empty_texts(raw, &missing)),
         Some(&row) => {
             let (count, of) = (missing.len(), raw.len());
             let what = format!("the value is missing, as in {count} of {of} rows ({SKIP_EMPTY})");
@@ -302,11 +302,11 @@ fn with_empty_texts(raw: Raw, missing: &[usize]) -> Data {
 }
 
 /// Turns values that are all there into what they are read as.
-pub(in crate::files) fn settle(raw: Raw, kind: Kind) -> Result<Data, Fault> {
+pub(in crate::files) fn settle(raw: Raw, kind: ColumnType) -> Result<Data, Fault> {
     match kind {
-        Kind::Id => ids(raw),
-        Kind::Number => numbers(raw).map(Data::Numbers),
-        Kind::Time => times(raw).map(Data::Times),
+        ColumnType::Id => ids(raw),
+        ColumnType::Number => numbers(raw).map(Data::Numbers),
+        ColumnType::Time => times(raw).map(Data::Times),
     }
 }
 
@@ -396,7 +396,7 @@ fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
             Ok(values.into_iter().map(|value| time::from_unix(value.floor() as i64)).collect())
         }
         Raw::Texts { codes, labels } => {
-            let order = DateOrder::of(labels.iter());
+            let order = DateOrder::infer(labels.iter());
             let parse = |text: &str| time::parse_in(text.as_bytes(), order);
             by_label(&codes, &labels, parse, "a time such as 2024-05-31 13:45:00")
         }
@@ -439,34 +439,43 @@ mod tests {
 
     #[test]
     fn ids_are_integers_only_where_no_text_is_lost() {
-        assert_eq!(settle(text(&["7", "-3", "0", "7"]), Kind::Id), Ok(Data::Integers(vec![7, -3, 0, 7])));
+        assert_eq!(
+            settle(text(&["7", "-3", "0", "7"]), ColumnType::Id),
+            Ok(Data::Integers(vec![7, -3, 0, 7]))
+        );
         for odd in ["007", "+7", "-0", "", "-", "7.0", "9223372036854775808", "x"] {
-            assert_eq!(shown(settle(text(&["7", odd]), Kind::Id).unwrap()), ["7", odd]);
+            assert_eq!(shown(settle(text(&["7", odd]), ColumnType::Id).unwrap()), ["7", odd]);
         }
-        assert_eq!(settle(Raw::Numbers(vec![3.0, -2.0]), Kind::Id), Ok(Data::Integers(vec![3, -2])));
-        assert_eq!(shown(settle(Raw::Numbers(vec![3.0, 0.5]), Kind::Id).unwrap()), ["3", "0.5"]);
+        assert_eq!(settle(Raw::Numbers(vec![3.0, -2.0]), ColumnType::Id), Ok(Data::Integers(vec![3, -2])));
+        assert_eq!(shown(settle(Raw::Numbers(vec![3.0, 0.5]), ColumnType::Id).unwrap()), ["3", "0.5"]);
         let large = Raw::Unsigned(vec![1, u64::MAX]);
-        assert_eq!(shown(settle(large, Kind::Id).unwrap()), ["1", "18446744073709551615"]);
-        assert_eq!(shown(settle(Raw::Times(vec![86_400]), Kind::Id).unwrap()), ["1970-01-02T00:00:00Z"]);
+        assert_eq!(shown(settle(large, ColumnType::Id).unwrap()), ["1", "18446744073709551615"]);
+        assert_eq!(
+            shown(settle(Raw::Times(vec![86_400]), ColumnType::Id).unwrap()),
+            ["1970-01-02T00:00:00Z"]
+        );
     }
 
     #[test]
     fn what_is_no_number_is_named_with_its_row() {
-        let fault = settle(Raw::Numbers(vec![1.0, f64::NAN]), Kind::Number).unwrap_err();
+        let fault = settle(Raw::Numbers(vec![1.0, f64::NAN]), ColumnType::Number).unwrap_err();
         assert_eq!(fault, Fault { row: 1, what: "NaN is not a finite number".into() });
-        let fault = settle(text(&["1.5", "1e999"]), Kind::Number).unwrap_err();
+        let fault = settle(text(&["1.5", "1e999"]), ColumnType::Number).unwrap_err();
         assert_eq!(fault.what, "\"1e999\" is not a finite number");
-        assert_eq!(settle(text(&["1.5", "-2"]), Kind::Number), Ok(Data::Numbers(vec![1.5, -2.0])));
-        assert_eq!(settle(text(&["1970-01-01 00:01:00"]), Kind::Time), Ok(Data::Times(vec![60])));
-        assert_eq!(settle(text(&["soon"]), Kind::Time).unwrap_err().row, 0);
+        assert_eq!(settle(text(&["1.5", "-2"]), ColumnType::Number), Ok(Data::Numbers(vec![1.5, -2.0])));
+        assert_eq!(settle(text(&["1970-01-01 00:01:00"]), ColumnType::Time), Ok(Data::Times(vec![60])));
+        assert_eq!(settle(text(&["soon"]), ColumnType::Time).unwrap_err().row, 0);
     }
 
     #[test]
     fn values_that_are_not_there_are_refused_or_empty_and_rows_can_be_left_out() {
         let holes = Raw::Signed(vec![7, 0, 9, 0]).with_holes(vec![1, 3]);
-        let fault = settle_with(holes.clone(), Kind::Number, Empty::Refuse).unwrap_err();
+        let fault = settle_with(holes.clone(), ColumnType::Number, Empty::Refuse).unwrap_err();
         assert_eq!((fault.row, &fault.what[..32]), (1, "the value is missing, as in 2 of"));
-        assert_eq!(shown(settle_with(holes.clone(), Kind::Id, Empty::Keep).unwrap()), ["7", "", "9", ""]);
+        assert_eq!(
+            shown(settle_with(holes.clone(), ColumnType::Id, Empty::Keep).unwrap()),
+            ["7", "", "9", ""]
+        );
         assert_eq!(holes.clone().without(&[1, 3]), Raw::Signed(vec![7, 9]));
         assert_eq!(holes.without(&[0]).missing(), [0, 2]);
         let names = text(&["ann", "NULL", "bob"]);
@@ -478,12 +487,12 @@ mod tests {
     #[test]
     fn a_number_is_the_same_time_whatever_it_is_stored_as() {
         let (number, seconds) = (1_488_632_730_123, Ok(Data::Times(vec![1_488_632_730])));
-        assert_eq!(settle(Raw::Signed(vec![number]), Kind::Time), seconds);
-        assert_eq!(settle(Raw::Unsigned(vec![number.cast_unsigned()]), Kind::Time), seconds);
-        assert_eq!(settle(Raw::Numbers(vec![number as f64]), Kind::Time), seconds);
-        assert_eq!(settle(text(&["1488632730123"]), Kind::Time), seconds);
-        assert_eq!(settle(Raw::Times(vec![number]), Kind::Time), Ok(Data::Times(vec![number])));
-        let fault = settle(Raw::Unsigned(vec![u64::MAX]), Kind::Time).unwrap_err();
+        assert_eq!(settle(Raw::Signed(vec![number]), ColumnType::Time), seconds);
+        assert_eq!(settle(Raw::Unsigned(vec![number.cast_unsigned()]), ColumnType::Time), seconds);
+        assert_eq!(settle(Raw::Numbers(vec![number as f64]), ColumnType::Time), seconds);
+        assert_eq!(settle(text(&["1488632730123"]), ColumnType::Time), seconds);
+        assert_eq!(settle(Raw::Times(vec![number]), ColumnType::Time), Ok(Data::Times(vec![number])));
+        let fault = settle(Raw::Unsigned(vec![u64::MAX]), ColumnType::Time).unwrap_err();
         assert_eq!(fault.what, "18446744073709551615 is too large for a unix time");
     }
 }

@@ -225,11 +225,11 @@ fn shortened(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Data, Kind, Selector};
+    use crate::table::{ColumnType, Data, Selector};
 
     fn wants() -> Vec<Want> {
         let want = |name: &str, kind| Want { column: Selector::Name(name.into()), kind };
-        vec![want("row", Kind::Id), want("column", Kind::Id), want("value", Kind::Number)]
+        vec![want("row", ColumnType::Id), want("column", ColumnType::Id), want("value", ColumnType::Number)]
     }
 
     fn try_read(text: &str) -> Result<Vec<Data>, String> {

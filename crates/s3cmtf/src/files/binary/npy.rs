@@ -88,12 +88,12 @@ impl Header {
         let text = String::from_utf8_lossy(&text);
         let header = Literal::parse(&text);
         header
-            .and_then(Header::of)
+            .and_then(Header::from_literal)
             .unwrap_or_else(|| Err(format!("has a header that is not understood: {text:.200}")))
     }
 
     /// None where the literal is not as NumPy writes it; an error where it is, but cannot be used.
-    fn of(literal: Literal) -> Option<Result<Header, String>> {
+    fn from_literal(literal: Literal) -> Option<Result<Header, String>> {
         let Literal::Dictionary(entries) = literal else { return None };
         let find = |key: &str| entries.iter().find(|entry| entry.0 == key).map(|entry| &entry.1);
         let Literal::Bool(fortran) = *find("fortran_order")? else { return None };
@@ -110,7 +110,7 @@ impl Header {
         };
         let mut header = Header { fields: Vec::new(), width: 0, fortran, shape };
         for (name, code) in fields {
-            let values = match Values::of(code) {
+            let values = match Values::parse(code) {
                 // `|V4` is how NumPy writes gaps between values.
                 Err(_) if name.is_empty() && code.starts_with("|V") => None,
                 Ok(values) => Some(values),
@@ -141,7 +141,7 @@ fn named_field(field: &Literal) -> Option<(String, &String)> {
 
 impl Values {
     /// Such as `<f8`, `|u1`, `>i4`, `<U12`, `<M8[ms]`.
-    fn of(code: &str) -> Result<Values, String> {
+    fn parse(code: &str) -> Result<Values, String> {
         let unknown =
             || format!("has values of type {code:?}, which cannot be read as numbers, texts or times");
         let (order, rest) = code.split_at_checked(1).ok_or_else(unknown)?;
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn values_of_either_byte_order() {
         let read = |code: &str, bytes: &[u8]| {
-            let values = Values::of(code).unwrap();
+            let values = Values::parse(code).unwrap();
             values.read(bytes, 0, values.width, bytes.len() / values.width).unwrap()
         };
         assert_eq!(read(">i2", &[0xff, 0xfe, 0, 5]), Raw::Signed(vec![-2, 5]));

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
-use crate::table::{Data, Kind, Selector};
+use crate::table::{ColumnType, Data, Selector};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn want(name: &str, kind: Kind) -> Want {
+fn want(name: &str, kind: ColumnType) -> Want {
     Want { column: Selector::Name(name.into()), kind }
 }
 
@@ -43,20 +43,20 @@ const START: i64 = 1_717_163_100;
 fn every_type_that_pyarrow_writes() {
     for file in ["plain.parquet", "file.arrow"] {
         let read = |name, kind| column(file, want(name, kind)).unwrap();
-        assert_eq!(read("user", Kind::Id), Data::Integers(vec![3, 1, 3, 2]));
-        assert_eq!(read("whole", Kind::Id), Data::Integers(vec![3, 1, 3, 2]));
-        assert_eq!(texts(read("large", Kind::Id))[1], "9223372036854775809");
+        assert_eq!(read("user", ColumnType::Id), Data::Integers(vec![3, 1, 3, 2]));
+        assert_eq!(read("whole", ColumnType::Id), Data::Integers(vec![3, 1, 3, 2]));
+        assert_eq!(texts(read("large", ColumnType::Id))[1], "9223372036854775809");
         for name in ["title", "view", "coded"] {
-            assert_eq!(texts(read(name, Kind::Id)), TITLES, "{file} {name}");
+            assert_eq!(texts(read(name, ColumnType::Id)), TITLES, "{file} {name}");
         }
         for name in ["rating", "price"] {
-            assert_eq!(read(name, Kind::Number), Data::Numbers(RATINGS.to_vec()), "{file} {name}");
+            assert_eq!(read(name, ColumnType::Number), Data::Numbers(RATINGS.to_vec()), "{file} {name}");
         }
-        assert_eq!(read("seen", Kind::Number), Data::Numbers(vec![1.0, 0.0, 1.0, 1.0]));
-        assert_eq!(read("when", Kind::Time), Data::Times((START..START + 4).collect()));
-        assert_eq!(read("day", Kind::Time), Data::Times(vec![START / 86_400 * 86_400; 4]));
+        assert_eq!(read("seen", ColumnType::Number), Data::Numbers(vec![1.0, 0.0, 1.0, 1.0]));
+        assert_eq!(read("when", ColumnType::Time), Data::Times((START..START + 4).collect()));
+        assert_eq!(read("day", ColumnType::Time), Data::Times(vec![START / 86_400 * 86_400; 4]));
         // A list may be empty, which is for who asks to say.
-        let genres = [want("genres", Kind::Id)];
+        let genres = [want("genres", ColumnType::Id)];
         let (mut table, _) = read_rows(&fixture(file), format_of(file), &genres, Empty::Keep).unwrap();
         assert_eq!(texts(table.columns.remove(0).data), ["Drama|War", "Horror", "Drama|War", ""]);
         let refused = |name, kind| {
@@ -64,9 +64,15 @@ fn every_type_that_pyarrow_writes() {
             error.rsplit_once(&format!("{file}: ")).unwrap().1.to_owned()
         };
         let holes = "column \"holes\", row 2: the value is missing, as in 1 of 4 rows (skip-empty leaves such rows out)";
-        assert_eq!(refused("holes", Kind::Number), holes);
-        assert_eq!(refused("nan", Kind::Number), holes.replace("holes", "nan").replace("row 2", "row 3"));
-        assert_eq!(refused("title", Kind::Number), "column \"title\", row 1: \"Ran\" is not a finite number");
+        assert_eq!(refused("holes", ColumnType::Number), holes);
+        assert_eq!(
+            refused("nan", ColumnType::Number),
+            holes.replace("holes", "nan").replace("row 2", "row 3")
+        );
+        assert_eq!(
+            refused("title", ColumnType::Number),
+            "column \"title\", row 1: \"Ran\" is not a finite number"
+        );
     }
 }
 
@@ -77,11 +83,11 @@ fn every_packing_and_page_that_pyarrow_writes() {
     let others = ["stream.arrows", "lz4.feather", "zstd.feather"].map(str::to_owned);
     for file in packed.iter().chain(&others) {
         let wants = [
-            want("rating", Kind::Number),
-            want("title", Kind::Id),
-            want("coded", Kind::Id),
-            want("when", Kind::Time),
-            want("when", Kind::Number),
+            want("rating", ColumnType::Number),
+            want("title", ColumnType::Id),
+            want("coded", ColumnType::Id),
+            want("when", ColumnType::Time),
+            want("when", ColumnType::Number),
         ];
         let table = read(&fixture(file), format_of(file), &wants).unwrap();
         let [rating, title, coded, when, again] = <[_; 5]>::try_from(table.columns).unwrap();
@@ -90,7 +96,7 @@ fn every_packing_and_page_that_pyarrow_writes() {
         assert_eq!(texts(coded.data), TITLES, "{file}");
         assert_eq!(when.data, Data::Times((START..START + 4).collect()), "{file}");
         assert_eq!(again.data, Data::Numbers((0..4).map(|second| (START + second) as f64).collect()));
-        let place = Want { column: Selector::Place(0), kind: Kind::Id };
+        let place = Want { column: Selector::Place(0), kind: ColumnType::Id };
         assert_eq!(column(file, place).unwrap(), Data::Integers(vec![3, 1, 3, 2]), "{file}");
     }
 }
@@ -99,31 +105,50 @@ fn every_packing_and_page_that_pyarrow_writes() {
 fn every_array_that_numpy_writes() {
     let place = |place, kind| Want { column: Selector::Place(place), kind };
     for file in ["matrix.npy", "fortran.npy"] {
-        assert_eq!(column(file, place(0, Kind::Id)).unwrap(), Data::Integers(vec![3, 1, 3, 2]), "{file}");
-        assert_eq!(column(file, place(2, Kind::Number)).unwrap(), Data::Numbers(RATINGS.to_vec()), "{file}");
-        assert_eq!(column(file, want("2", Kind::Id)).unwrap(), Data::Integers(vec![7, 8, 9, 10]), "{file}");
+        assert_eq!(
+            column(file, place(0, ColumnType::Id)).unwrap(),
+            Data::Integers(vec![3, 1, 3, 2]),
+            "{file}"
+        );
+        assert_eq!(
+            column(file, place(2, ColumnType::Number)).unwrap(),
+            Data::Numbers(RATINGS.to_vec()),
+            "{file}"
+        );
+        assert_eq!(
+            column(file, want("2", ColumnType::Id)).unwrap(),
+            Data::Integers(vec![7, 8, 9, 10]),
+            "{file}"
+        );
     }
-    assert_eq!(column("integers.npy", place(1, Kind::Id)).unwrap(), Data::Integers(vec![7, 8, 9, 10]));
-    assert_eq!(column("records.npy", want("rating", Kind::Number)).unwrap(), Data::Numbers(RATINGS.to_vec()));
-    assert_eq!(texts(column("records.npy", want("title", Kind::Id)).unwrap()), TITLES);
+    assert_eq!(column("integers.npy", place(1, ColumnType::Id)).unwrap(), Data::Integers(vec![7, 8, 9, 10]));
+    assert_eq!(
+        column("records.npy", want("rating", ColumnType::Number)).unwrap(),
+        Data::Numbers(RATINGS.to_vec())
+    );
+    assert_eq!(texts(column("records.npy", want("title", ColumnType::Id)).unwrap()), TITLES);
     for file in ["columns.npz", "deflated.npz"] {
         let read = |name, kind| column(file, want(name, kind)).unwrap();
-        assert_eq!(read("user", Kind::Id), Data::Integers(vec![3, 1, 3, 2]));
-        assert_eq!(texts(read("title", Kind::Id)), TITLES);
+        assert_eq!(read("user", ColumnType::Id), Data::Integers(vec![3, 1, 3, 2]));
+        assert_eq!(texts(read("title", ColumnType::Id)), TITLES);
         // An empty text is no id, in arrays as in text.
-        let error = column(file, want("bytes", Kind::Id)).unwrap_err();
+        let error = column(file, want("bytes", ColumnType::Id)).unwrap_err();
         assert!(error.contains("row 4: the value is missing"), "{error}");
-        let kept =
-            read_rows(&fixture(file), format_of(file), &[want("bytes", Kind::Id)], Empty::Keep).unwrap();
+        let kept = read_rows(&fixture(file), format_of(file), &[want("bytes", ColumnType::Id)], Empty::Keep)
+            .unwrap();
         assert_eq!(texts(kept.0.columns[0].data.clone()), ["a", "bc", "a", ""]);
-        assert_eq!(read("rating", Kind::Number), Data::Numbers(RATINGS.to_vec()));
-        assert_eq!(read("when", Kind::Time), Data::Times((START..START + 4).collect()));
-        assert_eq!(read("seen", Kind::Id), Data::Integers(vec![1, 0, 1, 1]));
+        assert_eq!(read("rating", ColumnType::Number), Data::Numbers(RATINGS.to_vec()));
+        assert_eq!(read("when", ColumnType::Time), Data::Times((START..START + 4).collect()));
+        assert_eq!(read("seen", ColumnType::Id), Data::Integers(vec![1, 0, 1, 1]));
     }
     for (file, values) in [("coords.npz", "values"), ("transposed.npz", "data")] {
-        assert_eq!(column(file, place(1, Kind::Id)).unwrap(), Data::Integers(vec![7, 8, 9, 10]), "{file}");
         assert_eq!(
-            column(file, want(values, Kind::Number)).unwrap(),
+            column(file, place(1, ColumnType::Id)).unwrap(),
+            Data::Integers(vec![7, 8, 9, 10]),
+            "{file}"
+        );
+        assert_eq!(
+            column(file, want(values, ColumnType::Number)).unwrap(),
             Data::Numbers(RATINGS.to_vec()),
             "{file}"
         );
@@ -134,7 +159,7 @@ fn every_array_that_numpy_writes() {
 fn what_is_no_such_file_is_refused_with_words() {
     let folder = tempfile::tempdir().unwrap();
     for format in [Format::Parquet, Format::Arrow, Format::Numpy, Format::MatrixMarket] {
-        let wants = [Want { column: Selector::Place(0), kind: Kind::Id }];
+        let wants = [Want { column: Selector::Place(0), kind: ColumnType::Id }];
         assert!(read(folder.path(), format, &wants).is_err());
         assert!(read(&folder.path().join("none"), format, &wants).is_err());
         for content in ["", "P", "PK", "PAR1", "PAR1PAR1", "ARROW1", "user,movie\n1,2\n"] {
@@ -152,7 +177,7 @@ fn what_is_no_such_file_is_refused_with_words() {
 /// Reads all that might be in a file.
 fn read_all(path: &Path, format: Format) {
     for place in 0..14 {
-        for kind in [Kind::Id, Kind::Number, Kind::Time] {
+        for kind in [ColumnType::Id, ColumnType::Number, ColumnType::Time] {
             let wanted = Want { column: Selector::Place(place), kind };
             if let Ok(table) = read(path, format, &[wanted]) {
                 assert_eq!(table.columns.len(), 1);
@@ -198,7 +223,7 @@ fn no_declared_length_is_believed() {
     if cfg!(feature = "arrow") {
         names.extend(["stream.arrows", "lz4.feather", "zstd.feather", "snappy.parquet"]);
     }
-    let wants = [0, 1].map(|place| Want { column: Selector::Place(place), kind: Kind::Id });
+    let wants = [0, 1].map(|place| Want { column: Selector::Place(place), kind: ColumnType::Id });
     for name in names {
         let bytes = std::fs::read(fixture(name)).unwrap();
         for start in (0..bytes.len() - 8).step_by(2) {
@@ -222,7 +247,7 @@ fn a_shape_beyond_the_file_is_cut_off() {
     let place = bytes.windows(6).position(|window| window == b"(4, 3)").unwrap();
     bytes.splice(place..place + 20, *b"(1234567890123, 3)} ");
     std::fs::write(&path, bytes).unwrap();
-    let wants = [Want { column: Selector::Place(0), kind: Kind::Id }];
+    let wants = [Want { column: Selector::Place(0), kind: ColumnType::Id }];
     let error = read(&path, Format::Numpy, &wants).unwrap_err().to_string();
     assert!(error.ends_with("its array has 29629629362952 bytes, but only 96 are there"), "{error}");
 }
@@ -235,7 +260,7 @@ fn columns_that_take_no_bytes_are_not_believed() {
     let header = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0, 65536)}}");
     let length = (header.len() as u32).to_le_bytes();
     std::fs::write(&path, [b"\x93NUMPY\x02\x00", &length[..], header.as_bytes()].concat()).unwrap();
-    let wants = [Want { column: Selector::Place(0), kind: Kind::Id }];
+    let wants = [Want { column: Selector::Place(0), kind: ColumnType::Id }];
     let error = read(&path, Format::Numpy, &wants).unwrap_err().to_string();
     assert!(error.ends_with("has the shape [0, 65536], but not as many values"), "{error}");
 }

@@ -8,14 +8,14 @@ use super::{Opening, Separator};
 use crate::files::lines::{BadLine, show};
 use crate::files::number::{leading_decimal, leading_integer, parse_integer};
 use crate::table::time::DateOrder;
-use crate::table::{Data, Empty, Kind, SKIP_EMPTY, is_empty_id, is_empty_value, shortened, time};
+use crate::table::{ColumnType, Data, Empty, SKIP_EMPTY, is_empty_id, is_empty_value, shortened, time};
 
 /// What is taken from each record.
 pub(super) struct Plan<'a> {
     pub(super) opening: &'a Opening,
     /// For each column of the file, what is done with it.
     steps: Vec<Step>,
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnType>,
     /// For each column of the file, which number of dates with slashes comes first, as far as the first rows say.
     orders: Vec<Option<DateOrder>>,
     empty: Empty,
@@ -32,14 +32,15 @@ enum Step {
 
 impl<'a> Plan<'a> {
     /// Takes the columns at these places of the file.
-    pub(super) fn new(opening: &'a Opening, takes: &[(usize, Kind)], empty: Empty) -> Self {
+    pub(super) fn new(opening: &'a Opening, takes: &[(usize, ColumnType)], empty: Empty) -> Self {
         let mut takers = vec![Vec::new(); opening.headings.len()];
         let mut orders = vec![None; opening.headings.len()];
         for (result, (place, kind)) in takes.iter().enumerate() {
             takers[*place].push(result);
-            if *kind == Kind::Time {
-                orders[*place] =
-                    DateOrder::of(opening.rows.iter().filter_map(|row| row.get(*place)).map(String::as_str));
+            if *kind == ColumnType::Time {
+                orders[*place] = DateOrder::infer(
+                    opening.rows.iter().filter_map(|row| row.get(*place)).map(String::as_str),
+                );
             }
         }
         let step = |takers: Vec<usize>| match takers.as_slice() {
@@ -81,16 +82,16 @@ impl<'a> Plan<'a> {
 }
 
 /// Whether a field stands for no value of a kind.
-fn is_empty(field: &[u8], kind: Kind) -> bool {
-    if kind == Kind::Id { is_empty_id(field) } else { is_empty_value(field) }
+fn is_empty(field: &[u8], kind: ColumnType) -> bool {
+    if kind == ColumnType::Id { is_empty_id(field) } else { is_empty_value(field) }
 }
 
 /// A column without rows.
-fn empty(kind: Kind, capacity: usize) -> Data {
+fn empty(kind: ColumnType, capacity: usize) -> Data {
     match kind {
-        Kind::Id => Data::Integers(Vec::with_capacity(capacity)),
-        Kind::Number => Data::Numbers(Vec::with_capacity(capacity)),
-        Kind::Time => Data::Times(Vec::with_capacity(capacity)),
+        ColumnType::Id => Data::Integers(Vec::with_capacity(capacity)),
+        ColumnType::Number => Data::Numbers(Vec::with_capacity(capacity)),
+        ColumnType::Time => Data::Times(Vec::with_capacity(capacity)),
     }
 }
 
@@ -235,9 +236,9 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
         Data::Times(_) => "a point in time",
     };
     let kind = match column {
-        Data::Integers(_) | Data::Texts { .. } => Kind::Id,
-        Data::Numbers(_) => Kind::Number,
-        Data::Times(_) => Kind::Time,
+        Data::Integers(_) | Data::Texts { .. } => ColumnType::Id,
+        Data::Numbers(_) => ColumnType::Number,
+        Data::Times(_) => ColumnType::Time,
     };
     let is_empty = is_empty(field, kind);
     if is_empty && plan.empty != Empty::Keep {
@@ -248,7 +249,7 @@ fn take_field(cursor: &mut Cursor, plan: &Plan, place: usize, column: &mut Data)
             heading()
         )));
     }
-    let field = if is_empty && kind == Kind::Id { &[][..] } else { field };
+    let field = if is_empty && kind == ColumnType::Id { &[][..] } else { field };
     match column {
         Data::Numbers(values) => match plan.opening.separator.number(field) {
             Some(value) => values.push(value),

@@ -46,7 +46,7 @@ impl OutFormat {
     }
 
     /// The format that the name of a file ends in, if it is one.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         path.extension()?.to_str()?.to_lowercase().parse().ok()
     }
 }
@@ -96,7 +96,7 @@ impl<'a> Out<'a> {
         Out { name: name.into(), shape: vec![values.len()], values }
     }
 
-    fn of(name: &str, data: &'a Data) -> Self {
+    fn new(name: &str, data: &'a Data) -> Self {
         let values = match data {
             Data::Integers(values) => Values::Integers(values),
             Data::Texts { codes, labels } => Values::Texts(codes, labels),
@@ -167,7 +167,7 @@ pub fn write_csv_parts(
 }
 
 fn outs(table: &Table) -> Vec<Out<'_>> {
-    table.columns.iter().map(|column| Out::of(&column.name, &column.data)).collect()
+    table.columns.iter().map(|column| Out::new(&column.name, &column.data)).collect()
 }
 
 /// Says what is wrong with columns: two of a name, or of different lengths.

@@ -8,7 +8,7 @@ use super::{Out, OutFormat, Values, write_arrays, write_columns};
 use crate::files::atomic::make_folder;
 use crate::files::binary::{Raw, settle};
 use crate::table::Labels;
-use crate::table::{Data, Kind};
+use crate::table::{ColumnType, Data};
 use crate::{Core, Error, Factor, MAX_CORE, Mode, Model};
 
 /// Writes a model into a folder, which is made where there is none, and returns the files.
@@ -29,7 +29,7 @@ pub fn export_model(model: &Model, format: OutFormat, folder: &Path) -> Result<V
 }
 
 /// A factor with the ids of its rows.
-struct Part<'a> {
+struct NamedFactor<'a> {
     /// `factor.MODE` or `coupled.MATRIX`; no two are the same.
     name: String,
     /// The heading of its ids.
@@ -38,19 +38,19 @@ struct Part<'a> {
     factor: &'a Factor,
 }
 
-fn parts(model: &Model) -> Vec<Part<'_>> {
+fn parts(model: &Model) -> Vec<NamedFactor<'_>> {
     let mut names = Names::default();
     let mut parts = Vec::new();
     for (mode, factor) in model.modes().iter().zip(model.factors()) {
         let name = names.unique(&format!("factor.{}", safe(mode.name())));
-        parts.push(Part { name, ids: mode.name().to_owned(), mode, factor });
+        parts.push(NamedFactor { name, ids: mode.name().to_owned(), mode, factor });
     }
     // A graph has no factor of its own.
     for matrix in model.coupled().iter().filter(|matrix| matrix.factor.rows() > 0) {
         let name = names.unique(&format!("coupled.{}", safe(&matrix.name)));
         let columns = matrix.columns.name();
         let ids = if columns.is_empty() { matrix.name.clone() } else { columns.to_owned() };
-        parts.push(Part { name, ids, mode: &matrix.columns, factor: &matrix.factor });
+        parts.push(NamedFactor { name, ids, mode: &matrix.columns, factor: &matrix.factor });
     }
     parts
 }
@@ -69,7 +69,7 @@ fn export_tables(model: &Model, format: OutFormat, folder: &Path) -> Result<Vec<
             columns.push(Out::column(names.unique(&format!("concept{}", j + 1)), Values::Singles(concept)));
         }
         // Named last, so that a mode called concept1 is what gets another name.
-        columns.insert(0, Out::of(&names.unique(&part.ids), &ids));
+        columns.insert(0, Out::new(&names.unique(&part.ids), &ids));
         write_columns(&path, format, &columns)?;
         files.push(path);
     }
@@ -124,7 +124,7 @@ fn export_arrays(model: &Model, format: OutFormat, folder: &Path) -> Result<Vec<
     let mut names = Names::default();
     for (part, ids) in parts.iter().zip(&ids) {
         let of = part.name.strip_prefix("factor.").unwrap_or(&part.name);
-        arrays.push(Out::of(&names.unique(&format!("id.{of}")), ids));
+        arrays.push(Out::new(&names.unique(&format!("id.{of}")), ids));
         let shape = vec![part.factor.rows(), part.factor.rank()];
         arrays.push(Out { name: part.name.clone(), shape, values: Values::Singles(part.factor.values()) });
     }
@@ -148,7 +148,7 @@ fn ids(mode: &Mode) -> Data {
     let codes = (0..mode.rows()).map(|row| labels.id(&label_of(mode, row))).collect();
     let texts = Raw::Texts { codes, labels };
     // Texts are always ids.
-    settle(texts, Kind::Id).unwrap_or(Data::Integers(Vec::new()))
+    settle(texts, ColumnType::Id).unwrap_or(Data::Integers(Vec::new()))
 }
 
 /// A name that can be that of a file anywhere: no separators, nothing that a shell or another system takes amiss, no

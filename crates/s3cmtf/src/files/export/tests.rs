@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::files::binary::read as read_binary;
 use crate::files::format::Format;
-use crate::table::{Column, Kind, Selector, Want};
+use crate::table::{Column, ColumnType, Selector, Want};
 use crate::{Core, CoupledFactor, Factor, Mode, Model};
 
 fn texts(texts: &[String]) -> Data {
@@ -21,11 +21,11 @@ fn both() -> Vec<(OutFormat, Format)> {
     formats
 }
 
-fn kind_of(data: &Data) -> Kind {
+fn kind_of(data: &Data) -> ColumnType {
     match data {
-        Data::Integers(_) | Data::Texts { .. } => Kind::Id,
-        Data::Numbers(_) => Kind::Number,
-        Data::Times(_) => Kind::Time,
+        Data::Integers(_) | Data::Texts { .. } => ColumnType::Id,
+        Data::Numbers(_) => ColumnType::Number,
+        Data::Times(_) => ColumnType::Time,
     }
 }
 
@@ -89,7 +89,7 @@ fn model(core: Core) -> Model {
     let coupled = vec![CoupledFactor {
         name: "..genres".into(),
         mode: 1,
-        kind: crate::Kind::Missing,
+        kind: crate::Absent::Missing,
         weight: 1.0,
         columns: Mode::new("genre", 1),
         factor: Factor::new(2, vec![7.0, 8.0]),
@@ -128,7 +128,7 @@ fn a_model_is_arrays_of_its_factors() {
         ["core", "coupled.genres", "factor.a_b", "factor.user", "id.a_b", "id.coupled.genres", "id.user"];
     assert_eq!(names, expected);
     assert_eq!(tensors.tensor("core").unwrap().shape(), [2, 2]);
-    let want = Want { column: Selector::Name("id.user".into()), kind: Kind::Id };
+    let want = Want { column: Selector::Name("id.user".into()), kind: ColumnType::Id };
     let table = read_binary(&folder.path().join("factors.npz"), Format::Numpy, &[want]).unwrap();
     assert_eq!(table.columns[0].data, Data::Integers(vec![2, 9]));
     let files = export_model(&model, OutFormat::Csv, folder.path()).unwrap();
@@ -142,11 +142,11 @@ fn a_model_in_parquet_keeps_its_numbers() {
     let model = model(Core::full(vec![2, 2], vec![1.0, 2.0, 3.0, 4.0]));
     let files = export_model(&model, OutFormat::Parquet, folder.path()).unwrap();
     let want = |name: &str, kind| Want { column: Selector::Name(name.into()), kind };
-    let wants = [want("user", Kind::Id), want("concept2", Kind::Number)];
+    let wants = [want("user", ColumnType::Id), want("concept2", ColumnType::Number)];
     let table = read_binary(&files[0], Format::Parquet, &wants).unwrap();
     assert_eq!(table.columns[0].data, Data::Integers(vec![2, 9]));
     assert_eq!(table.columns[1].data, Data::Numbers([0.2f32, 0.4].map(f64::from).to_vec()));
-    let table = read_binary(&files[3], Format::Parquet, &[want("a/b", Kind::Id)]).unwrap();
+    let table = read_binary(&files[3], Format::Parquet, &[want("a/b", ColumnType::Id)]).unwrap();
     assert_eq!(table.columns[0].data, Data::Integers(vec![1, 2, 1, 2]));
 }
 

@@ -88,9 +88,9 @@ fn full() -> Model {
         Core::full(vec![2, 3, 1], (0..6).map(|i| i as f32 / 7.0).collect()),
         vec![factor(4, 2), factor(3, 3), factor(2, 1)],
         vec![
-            coupled("user/friends", 0, Kind::Graph, Mode::new("", 0), 2),
-            coupled("item/genre", 1, Kind::Zeros, genres, 3),
-            coupled("item/price", 1, Kind::Missing, Mode::new("column", 1), 3),
+            coupled("user/friends", 0, Absent::Graph, Mode::new("", 0), 2),
+            coupled("item/genre", 1, Absent::Zeros, genres, 3),
+            coupled("item/price", 1, Absent::Missing, Mode::new("column", 1), 3),
         ],
         [0.5, 5.1],
     )

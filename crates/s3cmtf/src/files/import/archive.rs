@@ -46,7 +46,7 @@ enum Packed {
 
 impl Packed {
     /// By the ending of a name.
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         let endings = [
             (".tar", Packed::Tar),
             (".tar.gz", Packed::TarGz),
@@ -73,7 +73,7 @@ fn kind(path: &Path) -> Result<Option<Packed>, Error> {
         [0x1f, 0x8b, ..] => Some(Packed::TarGz),
         _ if head.get(257..262) == Some(b"ustar") => Some(Packed::Tar),
         // Archives of before 1988 have no mark.
-        _ => path.to_str().and_then(Packed::of).filter(|packed| matches!(packed, Packed::Tar)),
+        _ => path.to_str().and_then(Packed::from_name).filter(|packed| matches!(packed, Packed::Tar)),
     })
 }
 
@@ -109,7 +109,7 @@ fn visit_folder(
             if depth > 1 && !path.is_symlink() {
                 visit_folder(&path, wanted, visit, depth - 1)?;
             }
-        } else if let Some(packed) = Packed::of(&name) {
+        } else if let Some(packed) = Packed::from_name(&name) {
             let unpacked = folder.join(name.split('.').next().unwrap_or_default()).is_dir();
             match packed {
                 _ if !wanted(&name) || unpacked => {}
@@ -173,7 +173,7 @@ fn visit_member(
     depth: usize,
 ) -> Result<(), Error> {
     let (name, place) = (name_of(inner), path.join(inner));
-    match Packed::of(&name) {
+    match Packed::from_name(&name) {
         Some(Packed::Zip) => Ok(()),
         Some(packed) if wanted(&name) && depth > 1 => {
             check_inside(path, inner)?;

@@ -16,11 +16,11 @@ fn naming(column: &str, binning: Option<Binning>, labels: &[&str]) -> Naming {
 /// A problem with one of everything: names, gaps, bins, and matrices of each kind.
 fn full() -> Problem {
     let months = naming("when", Some(Binning::Time(Bin::Month)), &["2017-03", "2017-04"]);
-    let graph = Coupled::new(1, Kind::Graph, entries(&[&[4, 0], &[0, 9]], &[1.0, 0.5])).unwrap();
+    let graph = Coupled::new(1, Absent::Graph, entries(&[&[4, 0], &[0, 9]], &[1.0, 0.5])).unwrap();
     let zeros =
-        Coupled::new(0, Kind::Zeros, entries(&[&[0, 2], &[1, 0]], &[1.0, 1.0])).unwrap().weighted(0.25);
+        Coupled::new(0, Absent::Zeros, entries(&[&[0, 2], &[1, 0]], &[1.0, 1.0])).unwrap().weighted(0.25);
     let zeros = zeros.columns_named(naming("genre", None, &["Comedy", "", "\u{e9}t\u{e9}"])).unwrap();
-    let missing = Coupled::new(1, Kind::Missing, entries(&[&[9], &[700]], &[-1.5])).unwrap();
+    let missing = Coupled::new(1, Absent::Missing, entries(&[&[9], &[700]], &[-1.5])).unwrap();
     Problem::builder(entries(&[&[0, 2, 0], &[4, 4, 12], &[1, 0, 0]], &[1.0, 2.5, -3.0]).named("ratings.csv"))
         .names(vec!["user".into(), "item".into(), "month".into()])
         .namings(vec![Some(naming("user", None, &["ann", "never", "bob"])), None, Some(months)])
@@ -166,7 +166,7 @@ proptest! {
             let (from, to): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
             let count = from.len();
             let edges = Entries::new(vec![from, to], vec![1.0; count]).unwrap();
-            builder = builder.sizes(vec![60, 5, u32::MAX]).couple(Coupled::new(1, Kind::Graph, edges).unwrap());
+            builder = builder.sizes(vec![60, 5, u32::MAX]).couple(Coupled::new(1, Absent::Graph, edges).unwrap());
         }
         let problem = builder.build().unwrap();
         assert_same(&load(&bytes_of(&problem)).unwrap(), &problem);

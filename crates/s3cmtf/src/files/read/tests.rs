@@ -23,11 +23,11 @@ impl Folder {
     }
 }
 
-fn name(name: &str, kind: Kind) -> Want {
+fn name(name: &str, kind: ColumnType) -> Want {
     Want { column: Selector::Name(name.into()), kind }
 }
 
-fn place(place: usize, kind: Kind) -> Want {
+fn place(place: usize, kind: ColumnType) -> Want {
     Want { column: Selector::Place(place), kind }
 }
 
@@ -42,7 +42,11 @@ const RATINGS: &str = "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n7,1
 
 #[test]
 fn columns_come_in_the_order_they_are_wanted_in() {
-    let wants = [name("timestamp", Kind::Time), name("userId", Kind::Id), name("rating", Kind::Number)];
+    let wants = [
+        name("timestamp", ColumnType::Time),
+        name("userId", ColumnType::Id),
+        name("rating", ColumnType::Number),
+    ];
     let expected = |table: Table| {
         let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["timestamp", "userId", "rating"]);
@@ -71,7 +75,11 @@ fn columns_come_in_the_order_they_are_wanted_in() {
 #[test]
 fn a_column_may_be_wanted_twice_and_as_two_kinds() {
     let folder = Folder::new();
-    let wants = [name("rating", Kind::Id), name("rating", Kind::Number), name("rating", Kind::Number)];
+    let wants = [
+        name("rating", ColumnType::Id),
+        name("rating", ColumnType::Number),
+        name("rating", ColumnType::Number),
+    ];
     let table = read_table(&folder.file("a.csv", RATINGS), &wants).unwrap();
     assert_eq!(labels(&table.columns[0].data), ["2.5", "3"]);
     assert_eq!(table.columns[1].data, Data::Numbers(vec![2.5, 3.0]));
@@ -82,7 +90,7 @@ fn a_column_may_be_wanted_twice_and_as_two_kinds() {
 fn ids_that_are_not_written_as_whole_numbers_are_texts() {
     let folder = Folder::new();
     let read = |text: &str| {
-        let table = read_table(&folder.file("a.csv", text), &[name("id", Kind::Id)]).unwrap();
+        let table = read_table(&folder.file("a.csv", text), &[name("id", ColumnType::Id)]).unwrap();
         table.columns.into_iter().next().unwrap().data
     };
     assert_eq!(read("id,x\n7,1\n-3,1\n9223372036854775807,1\n"), Data::Integers(vec![7, -3, i64::MAX]));
@@ -90,7 +98,8 @@ fn ids_that_are_not_written_as_whole_numbers_are_texts() {
         let data = read(&format!("id,x\n7,1\n{other},1\n7,1\n"));
         assert_eq!(labels(&data), ["7", other, "7"]);
     }
-    let table = read_table(&folder.file("a.csv", b"id,x\nAm\xe9lie,1\n"), &[name("id", Kind::Id)]).unwrap();
+    let table =
+        read_table(&folder.file("a.csv", b"id,x\nAm\xe9lie,1\n"), &[name("id", ColumnType::Id)]).unwrap();
     assert_eq!(labels(&table.columns[0].data), ["Amélie"]);
 }
 
@@ -102,26 +111,26 @@ fn headings_are_told_from_data() {
         let table = read_table(&source, wants).map_err(|error| folder.message(&error))?;
         Ok::<_, String>((table.columns[0].name.clone(), table.columns[0].data.len()))
     };
-    let first = [place(0, Kind::Id)];
+    let first = [place(0, ColumnType::Id)];
     assert_eq!(names("user,x\nann,1\n", &first, None), Ok(("user".into(), 1)));
     assert_eq!(names("ann,rome\nbob,oslo\n", &first, None), Ok(("1".into(), 2)));
-    assert_eq!(names("ann,rome\nbob,oslo\n", &[name("ann", Kind::Id)], None), Ok(("ann".into(), 1)));
+    assert_eq!(names("ann,rome\nbob,oslo\n", &[name("ann", ColumnType::Id)], None), Ok(("ann".into(), 1)));
     assert_eq!(names("ann,rome\nbob,oslo\n", &first, Some(true)), Ok(("ann".into(), 1)));
     assert_eq!(names("user,x\nann,1\n", &first, Some(false)), Ok(("1".into(), 2)));
-    assert_eq!(names("1,rome\n2,oslo\n", &[name("2", Kind::Id)], None), Ok(("2".into(), 2)));
+    assert_eq!(names("1,rome\n2,oslo\n", &[name("2", ColumnType::Id)], None), Ok(("2".into(), 2)));
     assert_eq!(names(",x\nann,1\n", &first, None), Ok(("1".into(), 1)));
     assert_eq!(
-        names("user,x\nann,1\n", &[name("User", Kind::Id)], None).unwrap_err(),
+        names("user,x\nann,1\n", &[name("User", ColumnType::Id)], None).unwrap_err(),
         "a: has no column \"User\", did you mean \"user\"? (its columns are user, x)"
     );
-    assert_eq!(names("user,x\n", &[name("user", Kind::Id)], None).unwrap_err(), "a: has no rows");
+    assert_eq!(names("user,x\n", &[name("user", ColumnType::Id)], None).unwrap_err(), "a: has no rows");
 }
 
 #[test]
 fn rows_with_an_empty_cell_are_left_out_where_that_was_said() {
     let folder = Folder::new();
     let text = "user,note,stars\nann,,4\n\"NULL\",x,3\neve,x,\nbob,\"a\nb\",NA\nbob,x,2\n";
-    let wants = [name("user", Kind::Id), name("stars", Kind::Number)];
+    let wants = [name("user", ColumnType::Id), name("stars", ColumnType::Number)];
     let source = Source { empty: Empty::Skip, ..folder.file("a", text) };
     let (table, skipped) = read_rows(&source, &wants).unwrap();
     assert_eq!(table.columns[1].data, Data::Numbers(vec![4.0, 2.0]));
@@ -138,7 +147,8 @@ fn rows_with_an_empty_cell_are_left_out_where_that_was_said() {
     assert_eq!(error, "c: has an empty cell in each of its 2 rows, in the columns that are needed");
     // As attributes are read: what is empty is the empty text.
     let kept = Source { empty: Empty::Keep, ..folder.file("d", "user,stars\n7,4\n8,NULL\n") };
-    let (table, _) = read_rows(&kept, &[name("user", Kind::Id), name("stars", Kind::Id)]).unwrap();
+    let (table, _) =
+        read_rows(&kept, &[name("user", ColumnType::Id), name("stars", ColumnType::Id)]).unwrap();
     let Data::Texts { codes, labels } = &table.columns[1].data else { panic!() };
     assert_eq!(codes.iter().map(|&code| labels.get(code)).collect::<Vec<_>>(), ["4", ""]);
 }
@@ -146,7 +156,8 @@ fn rows_with_an_empty_cell_are_left_out_where_that_was_said() {
 #[test]
 fn messages_name_the_line_the_column_the_value_and_what_would_be_right() {
     let folder = Folder::new();
-    let wants = [name("user", Kind::Id), name("stars", Kind::Number), name("when", Kind::Time)];
+    let wants =
+        [name("user", ColumnType::Id), name("stars", ColumnType::Number), name("when", ColumnType::Time)];
     for (line, what) in [
         (",4,1", "column \"user\" is empty, but an id is needed (skip-empty leaves such rows out)"),
         ("7,,1", "column \"stars\" is empty, but a number is needed (skip-empty leaves such rows out)"),
@@ -183,7 +194,7 @@ fn messages_name_the_line_the_column_the_value_and_what_would_be_right() {
         let error = read_table(&folder.file("a.csv", text), &wants).unwrap_err();
         assert_eq!(folder.message(&error), what);
     }
-    let error = read_table(&folder.file("a.csv", "1,2\n3,4\n"), &[place(2, Kind::Id)]).unwrap_err();
+    let error = read_table(&folder.file("a.csv", "1,2\n3,4\n"), &[place(2, ColumnType::Id)]).unwrap_err();
     assert_eq!(folder.message(&error), "a.csv: has no column 3: it has 2 (1, 2)");
     let error = read_table(&folder.file("a.csv", b"\xff\xfea\0,\0"), &wants).unwrap_err();
     assert_eq!(folder.message(&error), "a.csv: is text in UTF-16, but UTF-8 is needed");
@@ -200,7 +211,7 @@ fn several_files_are_one_table() {
     folder.file("part-4.csv", "9,8\n");
     let source = Source::new(folder.0.path().join("part-*.csv")).unwrap();
     assert_eq!(source.paths.len(), 4);
-    let wants = [name("user", Kind::Id), name("x", Kind::Number)];
+    let wants = [name("user", ColumnType::Id), name("x", ColumnType::Number)];
     let table = read_table(&source, &wants).unwrap();
     assert_eq!(labels(&table.columns[0].data), ["ann", "7", "bob", "ann", "9"]);
     assert_eq!(table.columns[1].data, Data::Numbers(vec![1.0, 2.0, 5.0, 6.0, 8.0]));
@@ -230,7 +241,7 @@ fn rows_are_found_behind_blank_lines_and_lines_in_quotes() {
 fn numbers_between_blanks_are_columns_by_place() {
     let folder = Folder::new();
     let source = folder.file("a.tns", "# user item value\n1 02\t3.5\n\n 4  5 6 # last\r\n");
-    let wants = [name("2", Kind::Id), place(2, Kind::Number), place(0, Kind::Id)];
+    let wants = [name("2", ColumnType::Id), place(2, ColumnType::Number), place(0, ColumnType::Id)];
     let table = read_table(&source, &wants).unwrap();
     assert_eq!(table.columns[0], Column { name: "2".into(), data: Data::Integers(vec![2, 5]) });
     assert_eq!(table.columns[1].data, Data::Numbers(vec![3.5, 6.0]));
@@ -246,21 +257,25 @@ fn samples_show_values_and_guess_kinds() {
     let folder = Folder::new();
     let found = columns(&folder.file("a.csv", RATINGS)).unwrap();
     let summary: Vec<_> = found.iter().map(|column| (column.name.as_str(), column.guess)).collect();
-    let expected =
-        [("userId", Kind::Id), ("movieId", Kind::Id), ("rating", Kind::Number), ("timestamp", Kind::Time)];
+    let expected = [
+        ("userId", ColumnType::Id),
+        ("movieId", ColumnType::Id),
+        ("rating", ColumnType::Number),
+        ("timestamp", ColumnType::Time),
+    ];
     assert_eq!(summary, expected);
     assert_eq!(found[1].values, ["31", "1029"]);
     let found = columns(&folder.file("a", "1::1193::5::978300760\n1::661::3::978302109\n")).unwrap();
     let kinds: Vec<_> = found.iter().map(|column| column.guess).collect();
-    assert_eq!(kinds, [Kind::Id, Kind::Id, Kind::Number, Kind::Time]);
+    assert_eq!(kinds, [ColumnType::Id, ColumnType::Id, ColumnType::Number, ColumnType::Time]);
     let found = columns(&folder.file("a.tns", "1 1 5\n1 2 5\n")).unwrap();
-    assert_eq!(found.last().map(|column| column.guess), Some(Kind::Number));
+    assert_eq!(found.last().map(|column| column.guess), Some(ColumnType::Number));
 }
 
 #[cfg(feature = "arrow")]
 #[test]
 fn columns_of_all_formats_are_sampled_and_guessed() {
-    use Kind::{Id, Number, Time};
+    use ColumnType::{Id, Number, Time};
     let fixture = |name: &str| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
         columns(&Source::new(path).unwrap()).unwrap()
@@ -281,7 +296,7 @@ fn columns_of_all_formats_are_sampled_and_guessed() {
         let found = fixture(file);
         found.iter().map(|column| (column.name.clone(), column.guess)).collect::<Vec<_>>()
     };
-    let named = |columns: &[(&str, Kind)]| {
+    let named = |columns: &[(&str, ColumnType)]| {
         columns.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect::<Vec<_>>()
     };
     assert_eq!(guesses("coords.npz"), named(&[("1", Id), ("2", Id), ("values", Number)]));
@@ -306,7 +321,7 @@ fn a_pipe_can_be_looked_at_and_then_read_whole() {
     let source = Source::new(&path).unwrap();
     assert_eq!(format(&source).unwrap(), Format::Csv);
     assert_eq!(columns(&source).unwrap()[2].name, "stars");
-    let table = read_table(&source, &[name("stars", Kind::Number)]).unwrap();
+    let table = read_table(&source, &[name("stars", ColumnType::Number)]).unwrap();
     assert_eq!(table.columns[0].data, Data::Numbers((0..20_000).map(f64::from).collect()));
     writer.join().unwrap();
 }
@@ -325,7 +340,7 @@ proptest! {
     ) {
         let folder = Folder::new();
         let source = Source { header, format, ..folder.file("a", bytes) };
-        let wants = [place(0, Kind::Id), place(1, Kind::Number), place(0, Kind::Time), name("a", Kind::Id)];
+        let wants = [place(0, ColumnType::Id), place(1, ColumnType::Number), place(0, ColumnType::Time), name("a", ColumnType::Id)];
         for wants in [&wants[..1], &wants[1..2], &wants[2..3], &wants] {
             if let Ok(table) = read_table(&source, wants) {
                 let rows = table.columns[0].data.len();

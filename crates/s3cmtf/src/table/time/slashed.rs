@@ -16,7 +16,7 @@ pub enum DateOrder {
 impl DateOrder {
     /// The order that values of a column have, as far as they say: none where no number of theirs is too large for a month, or where
     /// they contradict each other.
-    pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<DateOrder> {
+    pub fn infer<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<DateOrder> {
         match evidence(values) {
             [true, false] => Some(DateOrder::DayFirst),
             [false, true] => Some(DateOrder::MonthFirst),
@@ -90,10 +90,10 @@ mod tests {
     fn a_column_says_which_number_is_the_month() {
         let american = ["04/08/2016", "4/20/2016", "12/01/2016 13:05"];
         let british = ["04/08/2016", "20/04/2016"];
-        assert_eq!(DateOrder::of(american), Some(DateOrder::MonthFirst));
-        assert_eq!(DateOrder::of(british), Some(DateOrder::DayFirst));
-        assert_eq!(DateOrder::of(["04/08/2016", "2016-04-20", "x"]), None);
-        assert_eq!(DateOrder::of(["13/04/2016", "04/13/2016"]), None);
+        assert_eq!(DateOrder::infer(american), Some(DateOrder::MonthFirst));
+        assert_eq!(DateOrder::infer(british), Some(DateOrder::DayFirst));
+        assert_eq!(DateOrder::infer(["04/08/2016", "2016-04-20", "x"]), None);
+        assert_eq!(DateOrder::infer(["13/04/2016", "04/13/2016"]), None);
         assert!(may_be_times(american) && may_be_times(british) && may_be_times(["04/08/2016"]));
         assert!(!may_be_times(["13/04/2016", "04/13/2016"]) && !may_be_times(["04/08/2016", "x"]));
         assert!(!may_be_times(["13/13/2016"]) && !may_be_times(["1/2"]));

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::state::{add_square, gram};
-use crate::problem::{Coupled, Kind};
+use crate::problem::{Absent, Coupled};
 use crate::training::bayes::cholesky;
 use crate::training::sparse::Sparse;
 
@@ -36,7 +36,7 @@ impl Matrix {
     /// Takes up a matrix that is no graph; `spread` is what the tensor's values are divided by.
     pub(super) fn new(matrix: &Coupled, rows: usize, weight: f32, spread: f64) -> Self {
         let entries = matrix.entries();
-        let (columns, all) = (matrix.columns().rows(), matrix.kind() == Kind::Zeros);
+        let (columns, all) = (matrix.columns().rows(), matrix.kind() == Absent::Zeros);
         let cells = if all { rows as f64 * columns as f64 } else { entries.len() as f64 };
         let squares: f64 = entries.values().iter().map(|&value| f64::from(value).powi(2)).sum();
         let scale = (squares / cells.max(1.0)).sqrt();

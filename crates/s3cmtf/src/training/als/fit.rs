@@ -7,37 +7,47 @@ use super::engine::Engine;
 use super::search::{EXACT, Next, Search, get_state, put_state};
 use super::view::View;
 use crate::Error;
-use crate::problem::Observed;
+use crate::problem::EntrySource;
 use crate::training::checkpoint::Checkpoint;
-use crate::training::fits::{Fits, Fitted, Task};
+use crate::training::fits::{FitJob, FitResult, RunContext};
 use crate::training::run::{Epoch, Stop};
 
 /// Entries must be more than so many times the free numbers of a model, or an exact fit says nothing.
 const MANY: f64 = 1.5;
 
 /// Fits a model to a problem.
-pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Fitted, Error> {
+pub(in crate::training) fn fit(
+    task: FitJob<'_>,
+    context: &mut RunContext<'_, '_>,
+) -> Result<FitResult, Error> {
     let polish = Some(f64::from(task.params.lambda_reg));
-    run(task, fits, polish).map(|(fitted, _)| fitted)
+    run(task, context, polish).map(|(fitted, _)| fitted)
 }
 
 /// Fits a model to a problem, if that is exactly of the ranks that are asked for, and says so by more entries than it takes
 /// to fit anything.
-pub(in crate::training) fn exact(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Option<Fitted>, Error> {
-    run(task, fits, None).map(|(fitted, is_exact)| is_exact.then_some(fitted))
+pub(in crate::training) fn exact(
+    task: FitJob<'_>,
+    context: &mut RunContext<'_, '_>,
+) -> Result<Option<FitResult>, Error> {
+    run(task, context, None).map(|(fitted, is_exact)| is_exact.then_some(fitted))
 }
 
-fn run(task: Task<'_>, fits: &mut Fits<'_, '_>, polish: Option<f64>) -> Result<(Fitted, bool), Error> {
-    let Task { problem, entries, params, sets } = task;
-    let Fits { warm, interrupt, observe, keeper, .. } = fits;
+fn run(
+    task: FitJob<'_>,
+    context: &mut RunContext<'_, '_>,
+    polish: Option<f64>,
+) -> Result<(FitResult, bool), Error> {
+    let FitJob { problem, entries, params, sets } = task;
+    let RunContext { warm, interrupt, observe, checkpointer, .. } = context;
     let interrupt = *interrupt;
     let engine = Engine::new(problem, &entries.into_entries()?, params);
-    let reported = sets.reported.map(Observed::into_entries).transpose()?.map(|set| engine.arrange(set));
+    let reported = sets.reported.map(EntrySource::into_entries).transpose()?.map(|set| engine.arrange(set));
     let mut search = Search::new(params.epochs, polish);
     let mut state = warm.map_or_else(|| engine.start(0), |model| engine.take_over(model));
     let mut history: Vec<Epoch> = Vec::new();
     let mut seconds = 0.0;
-    if let Some(Checkpoint { about, mut numbers }) = keeper.resume() {
+    if let Some(Checkpoint { about, mut numbers }) = checkpointer.resume() {
         state = engine.blank();
         get_state("now", &mut state, &mut numbers)?;
         search.get(&engine, about.history.len(), &mut numbers)?;
@@ -80,7 +90,7 @@ fn run(task: Task<'_>, fits: &mut Fits<'_, '_>, polish: Option<f64>) -> Result<(
                 }
             }
         }
-        keeper.keep(&history, seconds, || {
+        checkpointer.keep(&history, seconds, || {
             let mut numbers = Default::default();
             put_state("now", &state, &mut numbers);
             search.put(&mut numbers);
@@ -94,7 +104,7 @@ fn run(task: Task<'_>, fits: &mut Fits<'_, '_>, polish: Option<f64>) -> Result<(
     let is_exact = error < EXACT && engine.entries() as f64 > MANY * engine.free();
     let model = engine.model(&state);
     let rmse = |set: &View| engine.rmse(&model, set);
-    let fitted = Fitted {
+    let fitted = FitResult {
         stop,
         best_epoch,
         train_rmse: engine.train_rmse(&model),

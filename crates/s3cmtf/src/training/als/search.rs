@@ -3,7 +3,7 @@
 use super::engine::{Engine, Ridge};
 use super::state::State;
 use crate::Error;
-use crate::training::checkpoint::Numbers;
+use crate::training::checkpoint::StateArrays;
 
 /// Errors below this share of the values are rounding: values have 24 bits, and their errors are some 3e-8.
 pub(super) const EXACT: f64 = 1e-6;
@@ -141,7 +141,7 @@ impl Search {
     }
 
     /// All that the next sweep depends on, but the state.
-    pub(super) fn put(&self, numbers: &mut Numbers) {
+    pub(super) fn put(&self, numbers: &mut StateArrays) {
         numbers.put_doubles("errors", &self.errors);
         numbers.put_doubles("ends", &self.ends);
         let (error, epoch) = self.best.as_ref().map_or((0.0, 0), |best| (best.0, best.1));
@@ -157,7 +157,12 @@ impl Search {
     ///
     /// # Errors
     /// If the numbers are those of another run.
-    pub(super) fn get(&mut self, engine: &Engine, past: usize, numbers: &mut Numbers) -> Result<(), Error> {
+    pub(super) fn get(
+        &mut self,
+        engine: &Engine,
+        past: usize,
+        numbers: &mut StateArrays,
+    ) -> Result<(), Error> {
         let mut known = [0.0; 5];
         numbers.get_doubles("search", &mut known)?;
         // No epoch gives more than one error, and what is in a file may be anything.
@@ -184,7 +189,7 @@ fn is_less(error: f64, than: f64) -> bool {
 }
 
 /// Keeps a state under a name.
-pub(super) fn put_state(name: &str, state: &State, numbers: &mut Numbers) {
+pub(super) fn put_state(name: &str, state: &State, numbers: &mut StateArrays) {
     numbers.put_doubles(format!("{name}.core"), &state.core);
     for (mode, factor) in state.factors.iter().enumerate() {
         numbers.put_doubles(format!("{name}.factor.{mode}"), factor);
@@ -195,7 +200,7 @@ pub(super) fn put_state(name: &str, state: &State, numbers: &mut Numbers) {
 }
 
 /// Fills a state with what is kept under a name.
-pub(super) fn get_state(name: &str, state: &mut State, numbers: &mut Numbers) -> Result<(), Error> {
+pub(super) fn get_state(name: &str, state: &mut State, numbers: &mut StateArrays) -> Result<(), Error> {
     numbers.get_doubles(&format!("{name}.core"), &mut state.core)?;
     for (mode, factor) in state.factors.iter_mut().enumerate() {
         numbers.get_doubles(&format!("{name}.factor.{mode}"), factor)?;

@@ -6,11 +6,11 @@ use super::distinct::Distinct;
 use super::sorted::{Sample, best_partner};
 use super::view::{Plan, View};
 use crate::Error;
-use crate::problem::Observed;
-use crate::training::room::Room;
+use crate::problem::EntrySource;
+use crate::training::budget::MemoryBudget;
 
 /// What is known of entries before they are ordered.
-pub(super) struct Facts {
+pub(super) struct EntryStats {
     /// For each mode and row, how many entries it has.
     pub(super) counts: Vec<Vec<u32>>,
     pub(super) range: [f32; 2],
@@ -24,16 +24,16 @@ pub(super) struct Facts {
     pub(super) sample: Sample,
 }
 
-impl Facts {
+impl EntryStats {
     /// Of entries on modes of so many rows.
-    pub(super) fn of(entries: &Observed, rows: &[usize]) -> Result<Self, Error> {
+    pub(super) fn new(entries: &EntrySource, rows: &[usize]) -> Result<Self, Error> {
         let (order, len) = (rows.len(), entries.len());
         let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
         let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
         let taken: Vec<Vec<bool>> =
             rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
         let mut sample = Sample::new(order, len);
-        let is_there = matches!(entries, Observed::There(_));
+        let is_there = matches!(entries, EntrySource::Stored(_));
         let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
         entries.each(&mut |lists, values| {
             let rows = || {
@@ -68,10 +68,10 @@ impl Facts {
         })?;
         let spread = spread(mean, squares / len.max(1) as f64);
         let distinct = match entries {
-            Observed::Here(entries) => Distinct::of(entries.values()),
-            Observed::There(_) => None,
+            EntrySource::Memory(entries) => Distinct::collect(entries.values()),
+            EntrySource::Stored(_) => None,
         };
-        Ok(Facts { counts, range: [low, high], mean, spread, distinct, by_row, sample })
+        Ok(EntryStats { counts, range: [low, high], mean, spread, distinct, by_row, sample })
     }
 }
 
@@ -101,15 +101,15 @@ pub(super) struct Arranged {
 
 impl Arranged {
     /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
-    pub(super) fn of(
-        entries: &Observed,
+    pub(super) fn new(
+        entries: &EntrySource,
         rows: &[usize],
         ranks: &[usize],
         level: s3cmtf_kernels::Level,
         (mean, spread): (f64, f64),
-        room: Option<&Room>,
+        budget: Option<&MemoryBudget>,
     ) -> Result<Self, Error> {
-        let Facts { counts, distinct, by_row, sample, .. } = Facts::of(entries, rows)?;
+        let EntryStats { counts, distinct, by_row, sample, .. } = EntryStats::new(entries, rows)?;
         let largest = last_rows(rows);
         let view = |mode: usize| {
             let plan = Plan {
@@ -124,7 +124,7 @@ impl Arranged {
                 distinct: distinct.as_ref(),
                 sample: sample.lists(),
             };
-            View::new(entries, &plan, room)
+            View::new(entries, &plan, budget)
         };
         // One after the other, each by all threads: the memory that it takes to sort is needed once.
         let views: Vec<View> = (0..rows.len()).map(view).collect::<Result<_, Error>>()?;

@@ -4,7 +4,7 @@
 use super::cut::Cut;
 use super::view::{Arrays, Plan, RUN, Store, Values, View};
 use crate::Error;
-use crate::training::room::Scratch;
+use crate::training::budget::Scratch;
 
 /// A view that is being built: entries make runs, and runs make pieces.
 pub(super) struct Builder<'a> {
@@ -120,7 +120,7 @@ impl<'a> Builder<'a> {
                 values: Values::Plain(self.values),
             }),
         };
-        Ok(View::of(self.plan, self.entries, runs, pieces, strips, store))
+        Ok(View::from_parts(self.plan, self.entries, runs, pieces, strips, store))
     }
 }
 

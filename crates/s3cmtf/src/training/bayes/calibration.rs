@@ -10,8 +10,8 @@ use super::core::{CoreState, Pass};
 use super::view::View;
 use crate::Error;
 use crate::model::{Model, StdScale};
-use crate::problem::{HoldOut, Observed};
-use crate::training::checkpoint::Numbers;
+use crate::problem::{EntrySource, HoldOut};
+use crate::training::checkpoint::StateArrays;
 
 /// The share of entries that are held out; more where those would be fewer than this, but never beyond the second share.
 const SHARE: f64 = 0.1;
@@ -37,7 +37,7 @@ const KEEP: f32 = 0.8;
 pub(super) struct Calibration {
     held: Evaluation,
     /// The same, as they came.
-    entries: Observed,
+    entries: EntrySource,
     /// For each entry held out, the mean of what interactions predict.
     mean: Vec<f32>,
     /// The logarithm of the precision of the prior of concepts that interact.
@@ -47,10 +47,10 @@ pub(super) struct Calibration {
 
 /// Holds out entries to calibrate by, in a run of so many epochs: what is left, and those. Nothing if either are too few.
 pub(super) fn split(
-    entries: &Observed,
+    entries: &EntrySource,
     epochs: usize,
     seed: u64,
-) -> Result<Option<(Observed, Observed)>, Error> {
+) -> Result<Option<(EntrySource, EntrySource)>, Error> {
     let count = entries.len().max(1) as f64;
     let share = (ENOUGH / count).clamp(SHARE, LARGEST).min(MOST / count);
     if share * count < FEWEST || until(epochs) > super::early(epochs) as u64 {
@@ -66,7 +66,7 @@ fn until(epochs: usize) -> u64 {
 }
 
 impl Calibration {
-    pub(super) fn new(held: Evaluation, entries: Observed, epochs: usize) -> Self {
+    pub(super) fn new(held: Evaluation, entries: EntrySource, epochs: usize) -> Self {
         let mean = vec![0.0; held.0.entries];
         Calibration { held, entries, mean, log: 0.0, until: until(epochs) }
     }
@@ -128,13 +128,13 @@ impl Calibration {
     }
 
     /// Puts what the next draw depends on among numbers.
-    pub(super) fn put(&self, numbers: &mut Numbers) {
+    pub(super) fn put(&self, numbers: &mut StateArrays) {
         numbers.put("calibration.mean", &self.mean);
         numbers.put_doubles("calibration", &[self.log]);
     }
 
     /// Takes it back.
-    pub(super) fn get(&mut self, numbers: &mut Numbers) -> Result<(), Error> {
+    pub(super) fn get(&mut self, numbers: &mut StateArrays) -> Result<(), Error> {
         numbers.get("calibration.mean", &mut self.mean)?;
         numbers.get_doubles("calibration", std::slice::from_mut(&mut self.log))
     }

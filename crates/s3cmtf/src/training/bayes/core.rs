@@ -12,11 +12,11 @@ use s3cmtf_kernels::CHUNK;
 use super::layout::Layout;
 use super::noise::Noise;
 use super::random::{Generator, gamma, generator, mix, normal};
-use super::view::{Run, View};
+use super::view::{EntryRun, View};
 use crate::Error;
 use crate::model::clipped;
 use crate::params::Part;
-use crate::training::checkpoint::Numbers;
+use crate::training::checkpoint::StateArrays;
 
 // A word of random bits has a sign for each entry of a chunk.
 const _: () = assert!(CHUNK <= 64);
@@ -42,7 +42,7 @@ pub(super) struct Pass<'a> {
 
 /// Some entries of a run.
 struct Chunk<'a> {
-    run: Run<'a>,
+    run: EntryRun<'a>,
     first: usize,
     partners: &'a [u32],
     values: &'a [f32],
@@ -193,7 +193,7 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    fn go_run(&mut self, run: Run<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
+    fn go_run(&mut self, run: EntryRun<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
         let Pass { view, ranks, factors } = *self.pass;
         let mut predictions = [0.0f32; CHUNK];
         let mut total = 0.0;
@@ -500,7 +500,7 @@ impl CoreState {
     }
 
     /// Puts what the next draw depends on among numbers.
-    pub(super) fn put(&self, numbers: &mut Numbers) {
+    pub(super) fn put(&self, numbers: &mut StateArrays) {
         numbers.put("core", &self.values);
         numbers.put_doubles("core.sets", &self.sets);
         for (mode, concepts) in self.concepts.iter().enumerate() {
@@ -509,7 +509,7 @@ impl CoreState {
     }
 
     /// Takes it back.
-    pub(super) fn get(&mut self, numbers: &mut Numbers) -> Result<(), Error> {
+    pub(super) fn get(&mut self, numbers: &mut StateArrays) -> Result<(), Error> {
         numbers.get("core", &mut self.values)?;
         numbers.get_doubles("core.sets", &mut self.sets)?;
         for (mode, concepts) in self.concepts.iter_mut().enumerate() {
@@ -554,7 +554,7 @@ struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    fn of_run(&self, run: &Run<'_>) -> f32 {
+    fn of_run(&self, run: &EntryRun<'_>) -> f32 {
         let own = self.roots[self.view.mode][run.row as usize];
         let rest = run.rest.iter().zip(&self.view.rest);
         own * rest.map(|(&row, &rest)| self.roots[rest][row as usize]).product::<f32>()

@@ -11,8 +11,8 @@ use super::random::{gamma, generator, normal};
 use super::rank::some;
 use super::regression::Regression;
 use crate::Error;
-use crate::problem::{Coupled, Kind};
-use crate::training::checkpoint::Numbers;
+use crate::problem::{Absent, Coupled};
+use crate::training::checkpoint::StateArrays;
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -59,7 +59,7 @@ impl Matrix {
         let entries = matrix.entries();
         let (first, second) = (entries.indices(0), entries.indices(1));
         let weight = matrix.weight().map(f64::from);
-        let body = if matrix.kind() == Kind::Graph {
+        let body = if matrix.kind() == Absent::Graph {
             let edges = (0..entries.len()).map(|edge| (first[edge], second[edge], entries.values()[edge]));
             // Rows have no unit; the tensor's entries have been divided by their spread.
             Body::Graph(Graph::new(rows, edges, weight.map(|weight| weight / (spread * spread))))
@@ -150,7 +150,7 @@ impl Matrix {
     }
 
     /// Puts what the next draw depends on among numbers.
-    pub(super) fn put(&self, number: usize, numbers: &mut Numbers) {
+    pub(super) fn put(&self, number: usize, numbers: &mut StateArrays) {
         match &self.body {
             Body::Graph(graph) => numbers.put_doubles(format!("graph.{number}"), &[graph.lambda]),
             Body::Regression(regression) => {
@@ -168,7 +168,7 @@ impl Matrix {
     }
 
     /// Takes it back.
-    pub(super) fn get(&mut self, number: usize, numbers: &mut Numbers) -> Result<(), Error> {
+    pub(super) fn get(&mut self, number: usize, numbers: &mut StateArrays) -> Result<(), Error> {
         match &mut self.body {
             Body::Graph(graph) => {
                 numbers.get_doubles(&format!("graph.{number}"), std::slice::from_mut(&mut graph.lambda))
@@ -237,7 +237,7 @@ impl Cells {
     fn new(matrix: &Coupled, rows: usize, rank: usize, weight: f64, spread: f64) -> Self {
         let entries = matrix.entries();
         let columns = matrix.columns().rows();
-        let zeros = matrix.kind() == Kind::Zeros;
+        let zeros = matrix.kind() == Absent::Zeros;
         let cells = if zeros { rows as f64 * columns as f64 } else { entries.len() as f64 };
         let values = || entries.values().iter().map(|&value| f64::from(value));
         let (sum, squares) = (values().sum::<f64>(), values().map(|value| value * value).sum::<f64>());

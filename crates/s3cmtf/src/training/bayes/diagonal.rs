@@ -105,7 +105,7 @@ pub(super) fn from_columns(model: &Model) -> Option<(Vec<f32>, Vec<Factor>)> {
 mod tests {
     use super::*;
     use crate::Mode;
-    use crate::problem::{Entries, Kind};
+    use crate::problem::{Absent, Entries};
 
     /// A model as it is drawn, with numbers that are all different.
     fn drawn(order: usize, concepts: usize) -> Model {
@@ -125,7 +125,7 @@ mod tests {
         let coupled = CoupledFactor {
             name: "side".into(),
             mode: 1,
-            kind: Kind::Zeros,
+            kind: Absent::Zeros,
             weight: 0.0,
             columns: Mode::new("", 2),
             factor: rows(2, 9, 0.5),

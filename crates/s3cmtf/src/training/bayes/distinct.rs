@@ -19,7 +19,7 @@ pub(super) struct Distinct {
 
 impl Distinct {
     /// The distinct ones of these; nothing if they are many.
-    pub(super) fn of(values: &[f32]) -> Option<Self> {
+    pub(super) fn collect(values: &[f32]) -> Option<Self> {
         let own = |values: &[f32]| Distinct::empty().with(values);
         let both = |all: Distinct, more: Distinct| all.with(&more.values);
         values.par_chunks(TOGETHER).map(own).try_reduce(Distinct::empty, both)
@@ -76,20 +76,20 @@ mod tests {
     fn values_are_found_by_their_places() {
         for many in [1u32, 10, 256] {
             let values: Vec<f32> = (0..100_000u32).map(|i| (i * 7919 % many) as f32 / 3.0 - 1.0).collect();
-            let distinct = Distinct::of(&values).unwrap();
+            let distinct = Distinct::collect(&values).unwrap();
             assert_eq!(distinct.values().len(), many as usize);
             assert!(values.iter().all(|&value| distinct.values()[distinct.place(value) as usize] == value));
         }
         // A zero with a sign is another value.
-        assert_eq!(Distinct::of(&[0.0, -0.0, 0.0]).unwrap().values().len(), 2);
-        assert_eq!(Distinct::of(&[]).unwrap().values().len(), 0);
+        assert_eq!(Distinct::collect(&[0.0, -0.0, 0.0]).unwrap().values().len(), 2);
+        assert_eq!(Distinct::collect(&[]).unwrap().values().len(), 0);
     }
 
     #[test]
     fn many_values_have_none() {
-        assert!(Distinct::of(&(0..257u16).map(f32::from).collect::<Vec<_>>()).is_none());
+        assert!(Distinct::collect(&(0..257u16).map(f32::from).collect::<Vec<_>>()).is_none());
         // Each part has few, all together have many.
         let values: Vec<f32> = (0..100_000u32).map(|i| (i / 300) as f32).collect();
-        assert!(Distinct::of(&values).is_none());
+        assert!(Distinct::collect(&values).is_none());
     }
 }

@@ -6,27 +6,30 @@ use std::time::Instant;
 use super::{Evaluation, Sampler};
 use crate::Error;
 use crate::training::checkpoint::Checkpoint;
-use crate::training::fits::{Fits, Fitted, Task};
+use crate::training::fits::{FitJob, FitResult, RunContext};
 use crate::training::run::{Epoch, Stop};
 
 /// Fits a model to a problem.
-pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Fitted, Error> {
-    let Task { problem, entries, params, sets } = task;
-    let Fits { warm, room, interrupt, observe, keeper, .. } = fits;
-    let (room, interrupt) = (*room, *interrupt);
-    let mut sampler = Sampler::new(problem, entries, params, *warm, room)?;
-    let mut reported = sets.reported.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
-    let mut watched = sets.watched.map(|entries| sampler.arrange(entries, params, room)).transpose()?;
+pub(in crate::training) fn fit(
+    task: FitJob<'_>,
+    context: &mut RunContext<'_, '_>,
+) -> Result<FitResult, Error> {
+    let FitJob { problem, entries, params, sets } = task;
+    let RunContext { warm, budget, interrupt, observe, checkpointer, .. } = context;
+    let (budget, interrupt) = (*budget, *interrupt);
+    let mut sampler = Sampler::new(problem, entries, params, *warm, budget)?;
+    let mut reported = sets.reported.map(|entries| sampler.arrange(entries, params, budget)).transpose()?;
+    let mut watched = sets.watched.map(|entries| sampler.arrange(entries, params, budget)).transpose()?;
     let mut history: Vec<Epoch> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     let mut seconds = 0.0;
-    if let Some(Checkpoint { about, mut numbers }) = keeper.resume() {
+    if let Some(Checkpoint { about, mut numbers }) = checkpointer.resume() {
         let mut known = [0.0; 2];
         numbers.get_doubles("best", &mut known)?;
         // None is better than one that is still to come.
         let past = about.history.len();
         best = (known[0] > 0.0).then_some(((known[0] as usize).min(past), known[1]));
-        sampler.restore(numbers, past as u64, room)?;
+        sampler.restore(numbers, past as u64, budget)?;
         follow(&sampler, [&mut reported, &mut watched]);
         (history, seconds) = (about.history, about.seconds);
     }
@@ -37,7 +40,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             // A part of an epoch is no epoch, but has changed the model.
             break (Stop::Interrupted, None);
         }
-        sampler.join(room)?;
+        sampler.join(budget)?;
         if sampler.shed() {
             follow(&sampler, [&mut reported, &mut watched]);
         }
@@ -74,7 +77,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
         if epoch >= params.epochs {
             break (Stop::Epochs, reached);
         }
-        keeper.keep(&history, seconds, || {
+        checkpointer.keep(&history, seconds, || {
             let mut numbers = sampler.numbers();
             let (at, least) = best.unwrap_or_default();
             numbers.put_doubles("best", &[at as f64, least]);
@@ -88,7 +91,7 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
             (train_rmse, rmses[0])
         }
     };
-    Ok(Fitted {
+    Ok(FitResult {
         stop,
         best_epoch: best.map_or(history.len(), |(epoch, _)| epoch),
         train_rmse,

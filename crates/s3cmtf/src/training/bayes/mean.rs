@@ -18,8 +18,8 @@ const WINDOW: usize = 40;
 /// The mean so far.
 pub(super) struct Mean {
     pub(super) draws: usize,
-    /// For each mode and row, see [`Naturals`].
-    pub(super) naturals: Vec<Naturals>,
+    /// For each mode and row, see [`NaturalParams`].
+    pub(super) natural_params: Vec<NaturalParams>,
     pub(super) core: Vec<f32>,
     pub(super) columns: Vec<Vec<f32>>,
     /// For each coupled matrix, how much it counts.
@@ -31,12 +31,12 @@ pub(super) struct Mean {
 }
 
 /// For each row of a mode, the lower triangle of its precision without the first concept, and then its pull.
-pub(super) struct Naturals {
+pub(super) struct NaturalParams {
     rank: usize,
     numbers: Vec<f32>,
 }
 
-impl Naturals {
+impl NaturalParams {
     /// How many numbers a row of this rank has.
     pub(super) fn len(rank: usize) -> usize {
         let free = rank - 1;
@@ -108,7 +108,7 @@ impl Naturals {
     /// Rows of a first number and of what `solve` makes of a factorized precision and a pull.
     fn solve(&self, first: f32, solve: impl Fn(&[f64], &mut [f64], &mut [f32]) + Sync) -> Vec<f32> {
         let (rank, free) = (self.rank, self.rank - 1);
-        let numbers = self.numbers.par_chunks_exact(Naturals::len(rank));
+        let numbers = self.numbers.par_chunks_exact(NaturalParams::len(rank));
         let mut rows = vec![first; numbers.len() * rank];
         rows.par_chunks_exact_mut(rank).zip(numbers).for_each_init(
             || (vec![0.0; free * free], vec![0.0; free]),
@@ -129,15 +129,15 @@ impl Naturals {
 
 impl Mean {
     pub(super) fn new(ranks: &[usize], rows: impl Iterator<Item = usize>, without: &[Part]) -> Self {
-        let empty = |(&rank, rows): (&usize, usize)| Naturals {
+        let empty = |(&rank, rows): (&usize, usize)| NaturalParams {
             rank,
-            numbers: vec![0.0; rows * Naturals::len(rank)],
+            numbers: vec![0.0; rows * NaturalParams::len(rank)],
         };
-        let naturals = ranks.iter().zip(rows).map(empty).collect();
+        let natural_params = ranks.iter().zip(rows).map(empty).collect();
         let window = if without.contains(&Part::Average) { 1 } else { WINDOW };
         Mean {
             draws: 0,
-            naturals,
+            natural_params,
             core: Vec::new(),
             columns: Vec::new(),
             weights: Vec::new(),
@@ -149,9 +149,9 @@ impl Mean {
 
     /// Makes room for other ranks, as long as no draw has counted.
     pub(super) fn resize(&mut self, ranks: &[usize]) {
-        for (naturals, &rank) in self.naturals.iter_mut().zip(ranks) {
-            let rows = naturals.numbers.len() / Naturals::len(naturals.rank);
-            *naturals = Naturals { rank, numbers: vec![0.0; rows * Naturals::len(rank)] };
+        for (natural_params, &rank) in self.natural_params.iter_mut().zip(ranks) {
+            let rows = natural_params.numbers.len() / NaturalParams::len(natural_params.rank);
+            *natural_params = NaturalParams { rank, numbers: vec![0.0; rows * NaturalParams::len(rank)] };
         }
     }
 
@@ -161,7 +161,7 @@ impl Mean {
         if self.draws == 0 {
             return;
         }
-        self.naturals[mode].rescale(by);
+        self.natural_params[mode].rescale(by);
         for (k, &by) in by.iter().enumerate().skip(1) {
             core::rescale(&mut self.core, ranks, mode, k, by);
             let columns = self.columns.iter_mut().zip(matrices).filter(|(_, matrix)| matrix.mode == mode);
@@ -214,7 +214,7 @@ pub(super) fn approach(mean: &mut [f32], numbers: &[f32], share: f32) {
 #[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 mod tests {
     use super::*;
-    use crate::problem::{Coupled, Entries, Kind};
+    use crate::problem::{Absent, Coupled, Entries};
 
     #[test]
     fn rows_solve_the_mean_of_precisions_and_pulls() {
@@ -223,19 +223,19 @@ mod tests {
             let share = mean.begin();
             // The precision 2 * identity and 4 * identity in turn, its pull (draw, -draw); the second row twice that.
             let row = |times: f32| [draw + 1.0, 0.0, draw + 1.0, times * draw, -times * draw];
-            approach(mean.naturals[0].numbers(), &[row(1.0), row(2.0)].concat(), share);
+            approach(mean.natural_params[0].numbers(), &[row(1.0), row(2.0)].concat(), share);
             let mut noise = Noise::new(vec![vec![1, 1]]);
             noise.tau = 1.0 / f64::from(draw);
             noise.roots[0][1] = draw.sqrt();
             mean.end(share, &[draw], std::iter::once((&[2.0 * draw][..], f64::from(3.0 * draw))), &noise);
         }
-        let rows = mean.naturals[0].rows();
+        let rows = mean.natural_params[0].rows();
         let expected = [1.0, 2.0 / 3.0, -2.0 / 3.0, 1.0, 4.0 / 3.0, -4.0 / 3.0];
         rows.iter().zip(expected).for_each(|(row, expected)| assert!((row - expected).abs() < 1e-6));
         assert_eq!((mean.core[0], mean.columns[0][0], mean.weights[0], mean.draws), (2.0, 4.0, 6.0, 2));
         assert_eq!((mean.variance, &mean.shares[0][..]), (2.0, &[1.0, 2.0][..]));
         // The mean precision is 3 * identity.
-        let variances = mean.naturals[0].variances(&[1.0; 9]);
+        let variances = mean.natural_params[0].variances(&[1.0; 9]);
         let expected = [0.0, 1.0 / 3.0, 1.0 / 3.0];
         variances.iter().zip(expected.iter().cycle()).for_each(|(a, b)| assert!((a - b).abs() < 1e-6));
     }
@@ -244,10 +244,10 @@ mod tests {
     fn variances_alone_come_to_what_they_do_with_correlations() {
         // The inverse of (2, 1; 1, 2) is (2, -1; -1, 2) / 3: the sum of both has a variance of 2/3, where 4/3 would be without
         // their correlation, and the difference of both one of 2.
-        let naturals = Naturals { rank: 3, numbers: vec![2.0, 1.0, 2.0, 0.0, 0.0] };
+        let natural_params = NaturalParams { rank: 3, numbers: vec![2.0, 1.0, 2.0, 0.0, 0.0] };
         for (product, expected) in [(1.0, 1.0 / 3.0), (-1.0, 1.0), (0.0, 2.0 / 3.0)] {
             let moments = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, product, 1.0];
-            let variances = naturals.variances(&moments);
+            let variances = natural_params.variances(&moments);
             for (variance, expected) in variances.iter().zip([0.0, expected, expected]) {
                 assert!((f64::from(*variance) - expected).abs() < 1e-6, "{product}: {variances:?}");
             }
@@ -258,22 +258,22 @@ mod tests {
     fn a_change_of_scale_is_one_of_the_mean() {
         let mut mean = Mean::new(&[3, 2], [1, 1].into_iter(), &[]);
         let share = mean.begin();
-        approach(mean.naturals[0].numbers(), &[4.0, 1.0, 5.0, 6.0, -3.0], share);
+        approach(mean.natural_params[0].numbers(), &[4.0, 1.0, 5.0, 6.0, -3.0], share);
         let noise = Noise::new(vec![vec![1], vec![1]]);
         let core = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         let columns = [(&[7.0, 8.0, 9.0][..], 1.0), (&[7.0, 8.0][..], 1.0), (&[7.0, 8.0, 9.0][..], 1.0)];
         mean.end(share, &core, columns.into_iter(), &noise);
         let cell = || Entries::new(vec![vec![0], vec![0]], vec![1.0]).unwrap();
         let coupled = |mode, weight: Option<f32>| {
-            let matrix = Coupled::new(mode, Kind::Zeros, cell()).unwrap();
+            let matrix = Coupled::new(mode, Absent::Zeros, cell()).unwrap();
             weight.map_or(matrix.clone(), |weight| matrix.weighted(weight))
         };
         let coupled = [coupled(0, Some(1.0)), coupled(1, Some(1.0)), coupled(0, None)];
         let matrices: Vec<Matrix> =
             coupled.iter().map(|matrix| Matrix::new(matrix, 0, 1, 3 - matrix.mode(), 1.0)).collect();
-        let before = mean.naturals[0].rows();
+        let before = mean.natural_params[0].rows();
         mean.rescale(0, &[1.0, 2.0, 0.5], &[3, 2], &matrices);
-        let after = mean.naturals[0].rows();
+        let after = mean.natural_params[0].rows();
         for (k, by) in [1.0, 2.0, 0.5].into_iter().enumerate() {
             assert!((after[k] - by * before[k]).abs() < 1e-6, "{before:?} {after:?}");
         }

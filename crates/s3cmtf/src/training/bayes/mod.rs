@@ -38,22 +38,22 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use self::arranged::{Arranged, Facts, last_rows};
+use self::arranged::{Arranged, EntryStats, last_rows};
 use self::calibration::Calibration;
 use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
-use self::mean::{Mean, Naturals};
+use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
 use self::random::{gamma, generator, normal};
-use self::rows::Given;
+use self::rows::RowConditional;
 use self::view::{Plan, View};
 use crate::Error;
 use crate::model::{
     Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
 };
 use crate::params::{CoreKind, Params, Part};
-use crate::problem::{Kind, Observed, Problem};
-use crate::training::room::Room;
+use crate::problem::{Absent, EntrySource, Problem};
+use crate::training::budget::MemoryBudget;
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
@@ -94,7 +94,7 @@ pub(crate) struct Sampler {
     /// What standard deviations are multiplied by, once that is known.
     scale: Option<StdScale>,
     /// As long as entries are held out: those, and all entries.
-    calibration: Option<(Calibration, Observed)>,
+    calibration: Option<(Calibration, EntrySource)>,
     epoch: u64,
     /// The model without its numbers.
     frame: Model,
@@ -110,14 +110,14 @@ impl Sampler {
     /// If the model to start from has not the form of those that come out here, or entries cannot be read.
     pub(crate) fn new(
         problem: &Problem,
-        entries: Observed,
+        entries: EntrySource,
         params: &Params,
         warm: Option<&Model>,
-        room: Option<&Room>,
+        budget: Option<&MemoryBudget>,
     ) -> Result<Self, Error> {
         let order = problem.order();
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let Facts { counts, range, mean, spread, .. } = Facts::of(&entries, &rows)?;
+        let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows)?;
         let auto = params.is_auto() && warm.is_none();
         let diagonal = params.core == CoreKind::Diagonal;
         let ranks: Vec<usize> = match warm {
@@ -130,7 +130,7 @@ impl Sampler {
         let (kept, held) = calibration::split(&entries, params.epochs, params.seed)?.unzip();
         let first = kept.as_ref().unwrap_or(&entries);
         let Arranged { views, lead, counts } =
-            Arranged::of(first, &rows, &ranks, params.level(), (mean, spread), room)?;
+            Arranged::new(first, &rows, &ranks, params.level(), (mean, spread), budget)?;
         drop(kept);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
@@ -169,7 +169,7 @@ impl Sampler {
             sampler.take_over(warm)?;
         }
         if let Some(held) = held {
-            let arranged = sampler.arrange(held.clone(), params, room)?;
+            let arranged = sampler.arrange(held.clone(), params, budget)?;
             let calibration = Calibration::new(arranged, held, params.epochs);
             sampler.calibration = Some((calibration, entries));
         }
@@ -195,7 +195,7 @@ impl Sampler {
         for mode in 0..self.ranks.len() {
             let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
-            let drawn = Given {
+            let drawn = RowConditional {
                 view: &self.views[mode],
                 ranks: &self.ranks,
                 factors: &factors,
@@ -208,7 +208,7 @@ impl Sampler {
                 without: &self.without,
                 interrupt,
             }
-            .draw(share.map(|share| (&mut self.average.naturals[mode], share)))?;
+            .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
             if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
@@ -242,7 +242,7 @@ impl Sampler {
     ///
     /// # Errors
     /// If entries cannot be read.
-    pub(super) fn join(&mut self, room: Option<&Room>) -> Result<(), Error> {
+    pub(super) fn join(&mut self, budget: Option<&MemoryBudget>) -> Result<(), Error> {
         let Some((calibration, entries)) =
             self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
         else {
@@ -257,7 +257,7 @@ impl Sampler {
         // There may be no room for both.
         self.views.clear();
         let scale = (self.mean, self.spread);
-        let arranged = Arranged::of(&entries, &rows, &self.ranks, self.level, scale, room)?;
+        let arranged = Arranged::new(&entries, &rows, &self.ranks, self.level, scale, budget)?;
         (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
         Ok(())
     }
@@ -323,19 +323,19 @@ impl Sampler {
     /// If they cannot be read.
     pub(crate) fn arrange(
         &self,
-        entries: Observed,
+        entries: EntrySource,
         params: &Params,
-        room: Option<&Room>,
+        budget: Option<&MemoryBudget>,
     ) -> Result<Evaluation, Error> {
         let rows: Vec<usize> =
             self.factors.iter().zip(&self.ranks).map(|(factor, rank)| factor.len() / rank).collect();
         // Those that are not in memory come of the problem itself and have no unknown id.
         let entries = match entries {
-            Observed::Here(entries) => Observed::Here(entries.known_or(&rows)),
+            EntrySource::Memory(entries) => EntrySource::Memory(entries.known_or(&rows)),
             there => there,
         };
         let with_average: Vec<usize> = rows.iter().map(|rows| rows + 1).collect();
-        let Facts { counts, distinct, sample, .. } = Facts::of(&entries, &with_average)?;
+        let EntryStats { counts, distinct, sample, .. } = EntryStats::new(&entries, &with_average)?;
         let largest = last_rows(&with_average);
         let lead = &self.views[self.lead];
         let plan = Plan {
@@ -350,7 +350,7 @@ impl Sampler {
             distinct: distinct.as_ref(),
             sample: sample.lists(),
         };
-        View::new(&entries, &plan, room).map(Evaluation)
+        View::new(&entries, &plan, budget).map(Evaluation)
     }
 
     /// The RMSE of the model so far over the training entries, and over other sets.
@@ -395,7 +395,7 @@ impl Sampler {
     /// The rows and the core of the mean of draws, or of the draw itself.
     fn current(&self, mean: bool) -> (Vec<Vec<f32>>, &[f32]) {
         if mean {
-            (self.average.naturals.iter().map(Naturals::rows).collect(), &self.average.core)
+            (self.average.natural_params.iter().map(NaturalParams::rows).collect(), &self.average.core)
         } else {
             (self.factors.clone(), &self.core.values)
         }
@@ -446,15 +446,15 @@ impl Sampler {
         if plain {
             return None;
         }
-        let Mean { variance, shares, naturals, .. } = &self.average;
-        let variances = naturals.iter().zip(&self.ranks).enumerate();
+        let Mean { variance, shares, natural_params, .. } = &self.average;
+        let variances = natural_params.iter().zip(&self.ranks).enumerate();
         Some(Uncertainty {
             noise: (variance * self.spread * self.spread).min(f32::MAX.into()) as f32,
             shares: shares.clone(),
             variances: variances
-                .map(|(mode, (naturals, &rank))| {
+                .map(|(mode, (natural_params, &rank))| {
                     let moments = core::moments(&self.average.core, &self.ranks, mode);
-                    Factor::new(rank, naturals.variances(&moments))
+                    Factor::new(rank, natural_params.variances(&moments))
                 })
                 .collect(),
             scale: self.scale.clone(),
@@ -544,7 +544,7 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
         mode: matrix.mode(),
         kind: matrix.kind(),
         weight: matrix.weight().unwrap_or(1.0),
-        columns: if matrix.kind() == Kind::Graph {
+        columns: if matrix.kind() == Absent::Graph {
             crate::Mode::new("", 0)
         } else {
             matrix.columns().clone()

@@ -23,7 +23,7 @@ const FIRST: u32 = 16;
 
 /// The view of a plan; nothing if the rows of an entry do not fit into a number.
 pub(super) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Option<View> {
-    let packing = Packing::of(plan.largest, &plan.order())?;
+    let packing = Packing::new(plan.largest, &plan.order())?;
     let buckets = Buckets::new(&packing, lists, values.len());
     let mut keys = zeros(values.len());
     let (values, runs) = match plan.distinct {
@@ -47,7 +47,7 @@ pub(super) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Opti
         cut.add(row, (bounds[1] - bounds[0]) as usize);
     }
     let (pieces, strips) = cut.finish();
-    Some(View::of(plan, entries, runs, pieces, strips, Store::Memory(arrays)))
+    Some(View::from_parts(plan, entries, runs, pieces, strips, Store::Memory(arrays)))
 }
 
 /// Where runs begin among numbers in order, in which the partner has so many last bits.
@@ -274,7 +274,7 @@ mod tests {
         let rows = lists[mode].iter().max().map_or(0, |&most| most as usize + 1);
         let counts = counts(lists[mode], if rows > 1 << 20 { 0 } else { rows + 2 });
         let largest: Vec<u32> = lists.iter().map(|list| list.iter().max().copied().unwrap_or(0)).collect();
-        let (ranks, distinct) = (vec![2; lists.len()], Distinct::of(values));
+        let (ranks, distinct) = (vec![2; lists.len()], Distinct::collect(values));
         let plan = Plan {
             mode,
             partner,

@@ -3,7 +3,7 @@
 //! A run starts with as many concepts as the data could tell apart ([`widest`]), and on the way lets go of those that it makes
 //! no use of ([`Sampler::shed`]): where concepts have nothing to say, their part in the core fades by itself.
 
-use s3cmtf_kernels::Normal;
+use s3cmtf_kernels::NormalEquations;
 
 use super::{Evaluation, OFFSET, Sampler};
 
@@ -138,7 +138,7 @@ impl Sampler {
         let (level, ranks) = (self.level, &self.ranks);
         let held = self.calibration.iter_mut().map(|(calibration, _)| calibration.held_mut());
         for view in self.views.iter_mut().chain(held) {
-            view.normal = Normal::new(level, ranks[view.mode], ranks[view.partner]);
+            view.normal = NormalEquations::new(level, ranks[view.mode], ranks[view.partner]);
         }
     }
 
@@ -150,7 +150,7 @@ impl Sampler {
 
     /// Makes entries to evaluate on fit the ranks that there are now.
     pub(super) fn follow(&self, Evaluation(view): &mut Evaluation) {
-        view.normal = Normal::new(self.level, self.ranks[view.mode], self.ranks[view.partner]);
+        view.normal = NormalEquations::new(self.level, self.ranks[view.mode], self.ranks[view.partner]);
     }
 }
 

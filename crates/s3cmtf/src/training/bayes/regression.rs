@@ -11,7 +11,7 @@ use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::random::{generator, half_cauchy, normal};
 use super::rank::some;
 use crate::model::{Effects, Factor};
-use crate::problem::{Coupled, Kind};
+use crate::problem::{Absent, Coupled};
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -71,7 +71,7 @@ impl Regression {
         };
         let scales: Vec<f32> = (0..columns).map(scale).collect();
         // Cells that may be unknown say something only by how they differ from those that are known.
-        let is_zero = matrix.kind() == Kind::Zeros;
+        let is_zero = matrix.kind() == Absent::Zeros;
         let mean =
             |column: usize| if is_zero { 0.0 } else { (sums[column] / counts[column].max(1.0)) as f32 };
         let offsets: Vec<f32> = (0..columns).map(mean).collect();
@@ -327,7 +327,7 @@ mod tests {
     const COLUMNS: usize = 3;
 
     /// The last row has no cell.
-    fn matrix(kind: Kind) -> (Coupled, Vec<(usize, usize, f64)>) {
+    fn matrix(kind: Absent) -> (Coupled, Vec<(usize, usize, f64)>) {
         let cells = vec![
             (0, 0, 1.0),
             (0, 1, 2.0),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     /// The features that the regression should have, as a plain matrix.
-    fn features(kind: Kind, cells: &[(usize, usize, f64)]) -> DMatrix<f64> {
+    fn features(kind: Absent, cells: &[(usize, usize, f64)]) -> DMatrix<f64> {
         let mut features = DMatrix::zeros(ROWS, COLUMNS);
         for column in 0..COLUMNS {
             let values: Vec<f64> = cells.iter().filter(|cell| cell.1 == column).map(|cell| cell.2).collect();
@@ -354,7 +354,7 @@ mod tests {
                 values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
             for cell in cells.iter().filter(|cell| cell.1 == column) {
                 let count = cells.iter().filter(|other| other.0 == cell.0).count() as f64;
-                let value = if kind == Kind::Zeros { cell.2 } else { cell.2 - mean };
+                let value = if kind == Absent::Zeros { cell.2 } else { cell.2 - mean };
                 features[(cell.0, column)] = value / variance.sqrt() / count.sqrt();
             }
             let centre = features.column(column).sum() / 6.0;
@@ -367,7 +367,7 @@ mod tests {
     fn effects_come_from_the_distribution_of_a_ridge_regression() {
         const DRAWS: usize = 4000;
         let rest: Vec<f32> = (0..ROWS * 2).map(|place| ((place * 7 % 11) as f32 - 5.0) / 3.0).collect();
-        for kind in [Kind::Zeros, Kind::Missing] {
+        for kind in [Absent::Zeros, Absent::Missing] {
             let (coupled, cells) = matrix(kind);
             let features = features(kind, &cells);
             let system = features.transpose() * &features + DMatrix::identity(COLUMNS, COLUMNS) * 2.0;
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_is_known_of_effects_gives_the_same_means() {
-        for kind in [Kind::Zeros, Kind::Missing] {
+        for kind in [Absent::Zeros, Absent::Missing] {
             let (coupled, cells) = matrix(kind);
             let mut regression = Regression::new(&coupled, ROWS, 2);
             let rest: Vec<f32> = (0..ROWS * 2).map(|place| (place as f32).sin()).collect();
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_a_regression_of_the_matrix_on_rows() {
-        let (coupled, cells) = matrix(Kind::Zeros);
+        let (coupled, cells) = matrix(Absent::Zeros);
         let regression = Regression::new(&coupled, ROWS, 2);
         let rows: Vec<f32> = (0..ROWS).flat_map(|row| [1.0, (row as f32 * 1.3).cos()]).collect();
         let mut dense = DMatrix::zeros(ROWS, COLUMNS);

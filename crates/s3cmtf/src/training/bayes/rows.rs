@@ -13,17 +13,17 @@ use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core::OFFSET;
 use super::coupled::Matrix;
 use super::layout::Layout;
-use super::mean::Naturals;
+use super::mean::NaturalParams;
 use super::noise::Noise;
 use super::random::{generator, normal};
-use super::view::{Block, Piece, Run, View};
+use super::view::{Block, EntryRun, Piece, View};
 use crate::{Error, params};
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
 
 /// All that the rows of a mode depend on.
-pub(super) struct Given<'a> {
+pub(super) struct RowConditional<'a> {
     pub(super) view: &'a View,
     pub(super) ranks: &'a [usize],
     /// Every mode's rows.
@@ -60,25 +60,26 @@ enum Part {
     Sums(usize, Sums),
 }
 
-impl Given<'_> {
+impl RowConditional<'_> {
     /// Draws all rows of the view's mode; nothing if it was interrupted on the way. `mean` is moved towards the
     /// distributions that rows are drawn from, by a share of the way.
     ///
     /// # Errors
     /// If entries cannot be read.
-    pub(super) fn draw(&self, mean: Option<(&mut Naturals, f32)>) -> Result<Option<Drawn>, Error> {
+    pub(super) fn draw(&self, mean: Option<(&mut NaturalParams, f32)>) -> Result<Option<Drawn>, Error> {
         let view = self.view;
         let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
         let core = Layout::new(self.ranks, &order, view.normal.pad()).pack(self.core);
         let folded = Folded::new(self, &core);
-        let (naturals, share) = mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
-        let (naturals, mut shared) = self.deal(naturals);
+        let (natural_params, share) =
+            mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
+        let (natural_params, mut shared) = self.deal(natural_params);
         let parts: Result<Vec<Part>, Error> = (0..view.pieces.len())
             .into_par_iter()
-            .zip(naturals)
+            .zip(natural_params)
             .map_init(
                 || (Solver::new(self, &folded, share), Vec::new()),
-                |(solver, buffer), (piece, naturals)| {
+                |(solver, buffer), (piece, natural_params)| {
                     if self.interrupt.load(Ordering::Relaxed) {
                         return Ok(Part::Rows(Drawn::default()));
                     }
@@ -90,7 +91,7 @@ impl Given<'_> {
                             Part::Sums(*row, solver.sums())
                         }
                         Piece::Rows { rows, .. } => {
-                            Part::Rows(solver.draw_rows(rows.clone(), &block, naturals))
+                            Part::Rows(solver.draw_rows(rows.clone(), &block, natural_params))
                         }
                     })
                 },
@@ -115,8 +116,8 @@ impl Given<'_> {
                     {
                         solver.add_sums(&more);
                     }
-                    let naturals = shared.next().unwrap_or_default();
-                    solver.draw_row(row, &mut drawn, naturals);
+                    let natural_params = shared.next().unwrap_or_default();
+                    solver.draw_row(row, &mut drawn, natural_params);
                 }
             }
         }
@@ -125,7 +126,7 @@ impl Given<'_> {
 
     /// Deals the rows' numbers out: to each piece those of its rows, and those of each row that pieces share apart.
     fn deal<'n>(&self, numbers: &'n mut [f32]) -> (Vec<&'n mut [f32]>, impl Iterator<Item = &'n mut [f32]>) {
-        let len = if numbers.is_empty() { 0 } else { Naturals::len(self.ranks[self.view.mode]) };
+        let len = if numbers.is_empty() { 0 } else { NaturalParams::len(self.ranks[self.view.mode]) };
         let (mut rest, mut pieces, mut shared) = (numbers, Vec::new(), Vec::new());
         let mut last = None;
         for piece in &self.view.pieces {
@@ -165,7 +166,7 @@ struct Folded<'a> {
 }
 
 impl<'a> Folded<'a> {
-    fn new(given: &Given<'_>, core: &'a [f32]) -> Self {
+    fn new(given: &RowConditional<'_>, core: &'a [f32]) -> Self {
         let view = given.view;
         let len = given.ranks[view.partner] * view.normal.pad();
         let table = match view.rest.as_slice() {
@@ -191,7 +192,7 @@ impl<'a> Folded<'a> {
 
 /// The working memory of one thread.
 struct Solver<'a> {
-    given: &'a Given<'a>,
+    given: &'a RowConditional<'a>,
     folded: &'a Folded<'a>,
     /// How far the mean is moved.
     share: f32,
@@ -212,7 +213,7 @@ struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    fn new(given: &'a Given<'a>, folded: &'a Folded<'a>, share: f32) -> Self {
+    fn new(given: &'a RowConditional<'a>, folded: &'a Folded<'a>, share: f32) -> Self {
         let (rank, pad) = (given.ranks[given.view.mode], given.view.normal.pad());
         Solver {
             given,
@@ -245,10 +246,10 @@ impl<'a> Solver<'a> {
         Sums { squares: self.squares.clone(), products: self.products.clone(), values: self.values }
     }
 
-    fn draw_rows(&mut self, rows: Range<usize>, block: &Block<'_>, naturals: &mut [f32]) -> Drawn {
+    fn draw_rows(&mut self, rows: Range<usize>, block: &Block<'_>, natural_params: &mut [f32]) -> Drawn {
         let mut drawn = Drawn::default();
         let mut run = 0;
-        let mut naturals = naturals.chunks_exact_mut(Naturals::len(self.pull.len()));
+        let mut natural_params = natural_params.chunks_exact_mut(NaturalParams::len(self.pull.len()));
         for row in rows {
             self.clear();
             while block.rows.get(run).is_some_and(|&other| other as usize == row) {
@@ -259,14 +260,14 @@ impl<'a> Solver<'a> {
             let sums = Sums { squares, products, values: std::mem::take(&mut self.values) };
             self.add_sums(&sums);
             (self.squares, self.products) = (sums.squares, sums.products);
-            self.draw_row(row, &mut drawn, naturals.next().unwrap_or_default());
+            self.draw_row(row, &mut drawn, natural_params.next().unwrap_or_default());
         }
         drawn
     }
 
     /// Adds the entries of a run to the sums.
-    fn add_run(&mut self, run: Run<'_>) {
-        let Given { view, ranks, factors, noise, .. } = *self.given;
+    fn add_run(&mut self, run: EntryRun<'_>) {
+        let RowConditional { view, ranks, factors, noise, .. } = *self.given;
         let folded = self.folded;
         let t = if folded.table.is_empty() {
             view.weigh(factors, ranks, run.rest, &mut self.weights);
@@ -309,8 +310,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Draws a row from its sums.
-    fn draw_row(&mut self, row: usize, drawn: &mut Drawn, naturals: &mut [f32]) {
-        let Given { view, noise, matrices, means, factors, seed, epoch, .. } = *self.given;
+    fn draw_row(&mut self, row: usize, drawn: &mut Drawn, natural_params: &mut [f32]) {
+        let RowConditional { view, noise, matrices, means, factors, seed, epoch, .. } = *self.given;
         let rank = self.pull.len();
         let share = f64::from(noise.roots[view.mode][row]).powi(2);
         let weight = noise.tau * share;
@@ -333,9 +334,9 @@ impl<'a> Solver<'a> {
             self.system.extend_from_slice(&precision[k * rank + 1..(k + 1) * rank]);
             self.row[k] = pull[k] - precision[k * rank];
         }
-        if !naturals.is_empty() && !self.plain {
+        if !natural_params.is_empty() && !self.plain {
             let triangle = (0..free).flat_map(|k| &self.system[k * free..=k * free + k]);
-            for (natural, &number) in naturals.iter_mut().zip(triangle.chain(&self.row[1..])) {
+            for (natural, &number) in natural_params.iter_mut().zip(triangle.chain(&self.row[1..])) {
                 *natural += self.share * (number as f32 - *natural);
             }
         }
@@ -347,12 +348,12 @@ impl<'a> Solver<'a> {
         values.iter_mut().for_each(|value| *value += normal(&mut generator));
         solve_upper(&self.system, free, values);
         self.row[0] = 1.0;
-        if !naturals.is_empty() && self.plain {
+        if !natural_params.is_empty() && self.plain {
             // The distribution that lies at the row itself.
             let triangle = (0..free).flat_map(|k| (0..=k).map(move |l| f64::from(u8::from(k == l))));
             let numbers = triangle.chain(self.row[1..].iter().copied());
-            let naturals = naturals.iter_mut().zip(numbers);
-            naturals.for_each(|(natural, number)| *natural += self.share * (number as f32 - *natural));
+            let natural_params = natural_params.iter_mut().zip(numbers);
+            natural_params.for_each(|(natural, number)| *natural += self.share * (number as f32 - *natural));
         }
 
         drawn.rows.extend(self.row.iter().map(|&value| value as f32));

@@ -6,8 +6,8 @@ use super::random::mix;
 use super::view::Plan;
 use crate::Error;
 use crate::model::sort_by_row;
-use crate::problem::{Observed, Visit};
-use crate::training::room::{Room, Scratch};
+use crate::problem::{EntrySource, Visit};
+use crate::training::budget::{MemoryBudget, Scratch};
 
 /// How many entries are looked at to choose a partner, or to guess where entries lie in an order; never many more.
 const SAMPLE: usize = 1 << 16;
@@ -20,13 +20,13 @@ pub(super) type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Er
 
 /// Gives all entries to `take`, some at a time, in the order of a plan.
 pub(super) fn each_sorted(
-    entries: &Observed,
+    entries: &EntrySource,
     plan: &Plan<'_>,
-    room: &Room,
+    budget: &MemoryBudget,
     take: &mut Take<'_>,
 ) -> Result<(), Error> {
     let modes = plan.order();
-    let mut parts = Parts::new(entries.len(), &modes, plan.sample, room)?;
+    let mut parts = Parts::new(entries.len(), &modes, plan.sample, budget)?;
     entries.each(&mut |lists, values| parts.put(lists, values))?;
     parts.each(&mut |lists, values| take(lists, values, &order(lists, values.len(), &modes)))
 }
@@ -54,12 +54,17 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(total: usize, modes: &'a [usize], sample: &[Vec<u32>], room: &Room) -> Result<Self, Error> {
+    fn new(
+        total: usize,
+        modes: &'a [usize],
+        sample: &[Vec<u32>],
+        budget: &MemoryBudget,
+    ) -> Result<Self, Error> {
         let width = modes.len() + 1;
         // An entry of the part that is sorted is there as it was read, as lists, and in up to five words of the sort.
         let each = 4 * (2 * width + 5);
         // Parts are not all as large as they should be: a third is left for those that are larger.
-        let fit = (room.memory() * 2 / 3 / each).max(1 << 10);
+        let fit = (budget.memory() * 2 / 3 / each).max(1 << 10);
         let count = total.div_ceil(fit);
         let key = |place: usize| -> Vec<u32> { modes.iter().map(|&mode| sample[mode][place]).collect() };
         let mut keys: Vec<Vec<u32>> = (0..sample.first().map_or(0, Vec::len)).map(key).collect();
@@ -70,9 +75,9 @@ impl<'a> Parts<'a> {
         }
         bounds.dedup();
         let parts = bounds.len() + 1;
-        let most = (room.memory() / 8 / parts).clamp(64, TOGETHER * width);
+        let most = (budget.memory() / 8 / parts).clamp(64, TOGETHER * width);
         let (waiting, places) = (vec![Vec::new(); parts], vec![Vec::new(); parts]);
-        Ok(Parts { modes, bounds, waiting, most, scratch: room.scratch()?, places })
+        Ok(Parts { modes, bounds, waiting, most, scratch: budget.scratch()?, places })
     }
 
     fn put(&mut self, lists: &[&[u32]], values: &[f32]) -> Result<(), Error> {

@@ -3,20 +3,20 @@
 use super::Sampler;
 use crate::Error;
 use crate::model::{POINTS, StdScale};
-use crate::training::checkpoint::Numbers;
-use crate::training::room::Room;
+use crate::training::budget::MemoryBudget;
+use crate::training::checkpoint::StateArrays;
 
 impl Sampler {
     /// What the next epoch depends on.
-    pub(super) fn numbers(&self) -> Numbers {
-        let mut numbers = Numbers::default();
+    pub(super) fn numbers(&self) -> StateArrays {
+        let mut numbers = StateArrays::default();
         let ranks: Vec<f64> = self.ranks.iter().map(|&rank| rank as f64).collect();
         numbers.put_doubles("ranks", &ranks);
         for (mode, factor) in self.factors.iter().enumerate() {
             numbers.put(format!("factor.{mode}"), factor);
             numbers.put(format!("root.{mode}"), &self.noise.roots[mode]);
             if self.average.draws > 0 {
-                numbers.put(format!("natural.{mode}"), self.average.naturals[mode].values());
+                numbers.put(format!("natural.{mode}"), self.average.natural_params[mode].values());
                 numbers.put(format!("share.{mode}"), &self.average.shares[mode]);
             }
         }
@@ -50,12 +50,12 @@ impl Sampler {
     /// If the numbers are those of another run.
     pub(super) fn restore(
         &mut self,
-        mut numbers: Numbers,
+        mut numbers: StateArrays,
         epoch: u64,
-        room: Option<&Room>,
+        budget: Option<&MemoryBudget>,
     ) -> Result<(), Error> {
         self.epoch = epoch;
-        self.join(room)?;
+        self.join(budget)?;
         if let Some((calibration, _)) = &mut self.calibration {
             calibration.get(&mut numbers)?;
         }
@@ -81,7 +81,7 @@ impl Sampler {
         if self.average.draws > 0 {
             self.average.shares = self.noise.roots.clone();
             for mode in 0..self.factors.len() {
-                numbers.get(&format!("natural.{mode}"), self.average.naturals[mode].numbers())?;
+                numbers.get(&format!("natural.{mode}"), self.average.natural_params[mode].numbers())?;
                 numbers.get(&format!("share.{mode}"), &mut self.average.shares[mode])?;
             }
             self.average.core = self.core.values.clone();

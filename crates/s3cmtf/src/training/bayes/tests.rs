@@ -10,12 +10,12 @@ use super::coupled::Matrix;
 use super::layout::concepts;
 use super::noise::Noise;
 use super::random::{generator, normal};
-use super::rows::Given;
+use super::rows::RowConditional;
 use super::view::View;
 use super::view::tests::{counts, view};
 use crate::model::locate;
 use crate::params::Params;
-use crate::problem::{Coupled, Entries, Kind, Observed, Problem};
+use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
 use crate::world::{WorldParams, generate};
 
 const RANKS: [usize; 4] = [3, 2, 4, 2];
@@ -121,7 +121,7 @@ fn rows_come_from_their_normal_distribution() {
             let free = RANKS[mode] - 1;
             let mut draws = vec![Vec::new(); SIZES[mode]];
             for epoch in 0..DRAWS {
-                let given = Given {
+                let given = RowConditional {
                     view: &view,
                     ranks: small.ranks(),
                     factors: &small.slices(),
@@ -163,8 +163,8 @@ fn rows_come_from_their_normal_distribution() {
                     solve_lower(&precision, free, &mut column);
                     solve_upper(&precision, free, &mut column);
                     // Five standard errors.
-                    let room = 5.0 * (column[k] / DRAWS as f64).sqrt();
-                    assert!((mean[k] - pull[k]).abs() < room, "order {order}, mode {mode}, row {row}");
+                    let tolerance = 5.0 * (column[k] / DRAWS as f64).sqrt();
+                    assert!((mean[k] - pull[k]).abs() < tolerance, "order {order}, mode {mode}, row {row}");
                     let (got, expected) = (covariance[k * free + k], column[k]);
                     assert!((got / expected - 1.0).abs() < 0.15, "variance {got} and not {expected}");
                 }
@@ -206,7 +206,7 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
 }
 
 /// A matrix coupled to six rows, with a weight that fixes its precision.
-fn matrix(kind: Kind, rank: usize) -> Matrix {
+fn matrix(kind: Absent, rank: usize) -> Matrix {
     let entries = Entries::new(vec![vec![0, 0, 2, 5], vec![0, 1, 1, 2]], vec![1.0, -2.0, 0.5, 1.5]).unwrap();
     let coupled = Coupled::new(0, kind, entries).unwrap().weighted(2.0);
     let tensor = Entries::new(vec![(0..6).collect(), (0..6).collect()], vec![1.0; 6]).unwrap();
@@ -218,7 +218,7 @@ fn matrix(kind: Kind, rank: usize) -> Matrix {
 fn a_matrix_says_of_a_row_what_its_cells_say() {
     let rows: Vec<f32> =
         (0..18).map(|place| if place % 3 == 0 { 1.0 } else { (place as f32).sin() }).collect();
-    for kind in [Kind::Zeros, Kind::Missing] {
+    for kind in [Absent::Zeros, Absent::Missing] {
         let mut matrix = matrix(kind, 3);
         matrix.draw(&rows, &[], 1.5, 1, 1);
         let cells = matrix.cells().unwrap();
@@ -235,7 +235,7 @@ fn a_matrix_says_of_a_row_what_its_cells_say() {
             matrix.pull_row(row, &rows, &[], &mut precision, &mut pull);
             let (mut expected, mut expected_pull) = ([0.0; 9], [0.0; 3]);
             for (column, value) in dense.iter().enumerate() {
-                let Some(value) = value.or((kind == Kind::Zeros).then_some(0.0)) else { continue };
+                let Some(value) = value.or((kind == Absent::Zeros).then_some(0.0)) else { continue };
                 let v: Vec<f64> =
                     cells.columns[3 * column..3 * column + 3].iter().map(|&value| f64::from(value)).collect();
                 for k in 0..3 {
@@ -263,7 +263,7 @@ fn the_mean_model_predicts_like_all_draws_together() {
     let world = generate(&world);
     let mut problem = Problem::builder(world.ratings.clone()).sizes(vec![500, 300, 24]).build().unwrap();
     let params = Params { ranks: vec![8], threads: 1, ..Params::default() };
-    let entries = Observed::Here(problem.take_entries());
+    let entries = EntrySource::Memory(problem.take_entries());
     let mut sampler = Sampler::new(&problem, entries, &params, None, None).unwrap();
     let test = locate(problem.modes(), &world.test).unwrap();
     let rmse = |predictions: &[f32]| {

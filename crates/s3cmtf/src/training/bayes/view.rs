@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use s3cmtf_kernels::Normal;
+use s3cmtf_kernels::NormalEquations;
 
 use super::build::Builder;
 use super::distinct::Distinct;
 use super::packed::arrange;
 use super::sorted::{each_sorted, order};
 use crate::Error;
-use crate::problem::Observed;
-use crate::training::room::{Room, Scratch};
+use crate::problem::EntrySource;
+use crate::training::budget::{MemoryBudget, Scratch};
 
 /// The most entries of a run.
 pub(super) const RUN: usize = 1 << 12;
@@ -22,7 +22,7 @@ pub(super) struct View {
     pub(super) partner: usize,
     /// All other modes.
     pub(super) rest: Vec<usize>,
-    pub(super) normal: Normal,
+    pub(super) normal: NormalEquations,
     pub(super) entries: usize,
     pub(super) runs: usize,
     /// Parts of the work: each a block of runs.
@@ -86,7 +86,7 @@ pub(super) struct Block<'a> {
 
 /// A run and its entries.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct EntryRun<'a> {
     pub(super) row: u32,
     pub(super) rest: &'a [u32],
     /// Which entry of the view its first is.
@@ -133,19 +133,23 @@ impl Plan<'_> {
 
 impl View {
     /// Orders entries: in memory if they are there, or else in the room that there is for them.
-    pub(super) fn new(entries: &Observed, plan: &Plan<'_>, room: Option<&Room>) -> Result<Self, Error> {
+    pub(super) fn new(
+        entries: &EntrySource,
+        plan: &Plan<'_>,
+        budget: Option<&MemoryBudget>,
+    ) -> Result<Self, Error> {
         match entries {
-            Observed::Here(entries) => {
+            EntrySource::Memory(entries) => {
                 let lists: Vec<&[u32]> = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
                 match arrange(&lists, entries.values(), plan) {
                     Some(view) => Ok(view),
                     None => View::one_by_one(&lists, entries.values(), plan),
                 }
             }
-            Observed::There(_) => {
-                let room = room.ok_or_else(|| Error::Problem("no room for entries".into()))?;
-                let mut builder = Builder::new(plan, entries.len(), Some(room.scratch()?));
-                each_sorted(entries, plan, room, &mut |lists, values, order| {
+            EntrySource::Stored(_) => {
+                let budget = budget.ok_or_else(|| Error::Problem("no room for entries".into()))?;
+                let mut builder = Builder::new(plan, entries.len(), Some(budget.scratch()?));
+                each_sorted(entries, plan, budget, &mut |lists, values, order| {
                     builder.add(lists, values, order)
                 })?;
                 builder.finish()
@@ -161,7 +165,7 @@ impl View {
     }
 
     /// The view of a plan.
-    pub(super) fn of(
+    pub(super) fn from_parts(
         plan: &Plan<'_>,
         entries: usize,
         runs: usize,
@@ -170,7 +174,7 @@ impl View {
         store: Store,
     ) -> Self {
         let Plan { mode, partner, ranks, level, .. } = *plan;
-        let normal = Normal::new(level, ranks[mode], ranks[partner]);
+        let normal = NormalEquations::new(level, ranks[mode], ranks[partner]);
         View { mode, partner, rest: plan.rest(), normal, entries, runs, pieces, strips, store }
     }
 
@@ -232,10 +236,10 @@ impl View {
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn run(&self, run: usize) -> Run<'a> {
+    pub(super) fn run(&self, run: usize) -> EntryRun<'a> {
         let (first, width) = (self.starts[run], self.rest.len() / self.rows.len());
         let entries = (first - self.starts[0]) as usize..(self.starts[run + 1] - self.starts[0]) as usize;
-        Run {
+        EntryRun {
             row: self.rows[run],
             rest: &self.rest[run * width..(run + 1) * width],
             first: first as usize,
@@ -260,7 +264,7 @@ pub(super) mod tests {
         counts: &[u32],
         ranks: &[usize],
     ) -> View {
-        let distinct = Distinct::of(values);
+        let distinct = Distinct::collect(values);
         let largest: Vec<u32> = indices.iter().map(|rows| rows.iter().max().copied().unwrap_or(0)).collect();
         let plan = Plan {
             mode,
@@ -275,7 +279,7 @@ pub(super) mod tests {
             sample: &[],
         };
         let entries = Entries::from_rows(String::new(), indices.to_vec(), values.to_vec());
-        View::new(&Observed::Here(entries), &plan, None).unwrap()
+        View::new(&EntrySource::Memory(entries), &plan, None).unwrap()
     }
 
     /// How many entries each row has.

@@ -4,13 +4,13 @@ use crate::Error;
 use crate::problem::{Mode, Naming};
 
 /// A mode with more rows than it had.
-pub(super) struct Grown {
+pub(super) struct ExtendedMode {
     pub(super) mode: Mode,
     /// For each row the one it was before, if it was there.
     pub(super) before: Vec<Option<u32>>,
 }
 
-impl Grown {
+impl ExtendedMode {
     /// Takes up the ids of `lists`; `naming` says what they are called where ids have names.
     pub(super) fn new(mode: &Mode, naming: Option<&Naming>, lists: &[&[u32]]) -> Result<Self, Error> {
         let naming = naming.or(mode.naming());
@@ -29,7 +29,7 @@ impl Grown {
             Some(naming) => grown.named(naming.clone()).ok_or_else(beyond)?,
             None => grown,
         };
-        Ok(Grown { mode, before })
+        Ok(ExtendedMode { mode, before })
     }
 
     /// The rows that were not there before.
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn ids_are_added_wherever_they_belong_and_old_rows_are_kept() {
         let mode = Mode::with_present("user", 6, vec![1, 4]).unwrap();
-        let grown = Grown::new(&mode, None, &[&[4, 9, 0], &[9]]).unwrap();
+        let grown = ExtendedMode::new(&mode, None, &[&[4, 9, 0], &[9]]).unwrap();
         assert_eq!((grown.mode.size(), grown.mode.rows()), (10, 4));
         assert_eq!(grown.before, [None, Some(0), Some(1), None]);
         assert_eq!(grown.added().collect::<Vec<_>>(), [0, 3]);
@@ -82,9 +82,9 @@ mod tests {
         let naming =
             |names: &[&str]| Naming { column: "user".into(), binning: None, labels: names.iter().collect() };
         let mode = Mode::new("user", 2).named(naming(&["ann", "bob"])).unwrap();
-        let grown = Grown::new(&mode, Some(&naming(&["ann", "bob", "eve"])), &[&[2]]).unwrap();
+        let grown = ExtendedMode::new(&mode, Some(&naming(&["ann", "bob", "eve"])), &[&[2]]).unwrap();
         assert_eq!((grown.mode.rows(), grown.mode.find("eve")), (3, Some(2)));
-        assert!(Grown::new(&mode, Some(&naming(&["bob", "ann", "eve"])), &[&[2]]).is_err());
-        assert!(Grown::new(&mode, None, &[&[2]]).is_err());
+        assert!(ExtendedMode::new(&mode, Some(&naming(&["bob", "ann", "eve"])), &[&[2]]).is_err());
+        assert!(ExtendedMode::new(&mode, None, &[&[2]]).is_err());
     }
 }

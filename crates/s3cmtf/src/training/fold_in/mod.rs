@@ -7,14 +7,14 @@ mod grow;
 mod rows;
 mod system;
 
-use grow::Grown;
-use rows::{Ground, Rows, Side};
+use grow::ExtendedMode;
+use rows::{RowPrior, Rows, Side};
 
 use super::offsets;
 use crate::Error;
 use crate::model::{CoupledFactor, Factor, Model, Offsets, Uncertainty};
 use crate::params::{Algorithm, Params};
-use crate::problem::{Coupled, Duplicates, Entries, Kind, Naming, merge_entries};
+use crate::problem::{Absent, Coupled, Duplicates, Entries, Naming, merge_entries};
 use crate::table::did_you_mean;
 
 /// The ridge for rows of a model of alternating least squares.
@@ -122,11 +122,11 @@ impl<'a> FoldIn<'a> {
             let mut lists: Vec<&[u32]> = self.entries.iter().map(|entries| entries.indices(number)).collect();
             for matrix in self.coupled.iter().filter(|matrix| matrix.mode() == number) {
                 lists.push(matrix.entries().indices(0));
-                if matrix.kind() == Kind::Graph {
+                if matrix.kind() == Absent::Graph {
                     lists.push(matrix.entries().indices(1));
                 }
             }
-            grown.push(Grown::new(mode, self.namings[number].as_ref(), &lists)?);
+            grown.push(ExtendedMode::new(mode, self.namings[number].as_ref(), &lists)?);
         }
         let added: Vec<usize> = grown.iter().map(|grown| grown.added().count()).collect();
         let new = |mode: usize, row: u32| grown[mode].before[row as usize].is_none();
@@ -178,10 +178,10 @@ impl<'a> FoldIn<'a> {
     }
 
     /// What rows are likely without data.
-    fn ground(&self, update: bool) -> Result<Ground<'a>, Error> {
+    fn ground(&self, update: bool) -> Result<RowPrior<'a>, Error> {
         let fail = |what: &str| Err(Error::Problem(what.into()));
         match (self.model.uncertainty(), self.params.algorithm) {
-            (Some(uncertainty), _) => Ok(Ground::Drawn(uncertainty)),
+            (Some(uncertainty), _) => Ok(RowPrior::Drawn(uncertainty)),
             _ if update => {
                 fail("the model does not know how sure it is of its rows, as those of bayes do: fit it anew")
             }
@@ -191,7 +191,7 @@ impl<'a> FoldIn<'a> {
             (None, Algorithm::Bayes) => {
                 fail("the model was drawn without distributions, and does not say which rows are likely")
             }
-            (None, Algorithm::Sgd) => Ok(Ground::Objective {
+            (None, Algorithm::Sgd) => Ok(RowPrior::Objective {
                 // Non-negative factors have columns of length one: lambda_reg was for lengths that are in the core now.
                 lambda: if self.params.nonnegative { 0.0 } else { f64::from(self.params.lambda_reg) },
                 l1: self.params.l1,
@@ -199,7 +199,7 @@ impl<'a> FoldIn<'a> {
             }),
             // As small as where data are exact: how far they are from that is not known here.
             (None, Algorithm::Als) => {
-                Ok(Ground::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
+                Ok(RowPrior::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'a> FoldIn<'a> {
         self.coupled.iter().map(find).collect()
     }
 
-    fn finish(&self, rows: Rows<'_>, grown: &[Grown], range: [f32; 2]) -> Result<Model, Error> {
+    fn finish(&self, rows: Rows<'_>, grown: &[ExtendedMode], range: [f32; 2]) -> Result<Model, Error> {
         let factors =
             rows.factors.into_iter().zip(&rows.ranks).map(|(values, &rank)| Factor::new(rank, values));
         let modes = grown.iter().map(|grown| grown.mode.clone()).collect();
@@ -261,13 +261,13 @@ impl<'a> FoldIn<'a> {
 /// Offsets for rows that are new; those of before stay, since how many entries they come from is not known.
 fn grown_offsets(
     offsets: &Offsets,
-    grown: &[Grown],
+    grown: &[ExtendedMode],
     indices: Vec<Vec<u32>>,
     values: Vec<f32>,
 ) -> Result<Offsets, Error> {
     let modes = grown.iter().zip(&offsets.rows);
     let rows = modes.map(|(grown, rows)| grown.spread(rows, 1, &[0.0])).collect();
-    let is_new = |grown: &Grown| grown.before.iter().map(Option::is_none).collect();
+    let is_new = |grown: &ExtendedMode| grown.before.iter().map(Option::is_none).collect();
     let entries = Entries::from_rows("the new entries".into(), indices, values);
     offsets::grow(offsets, rows, grown.iter().map(is_new).collect(), entries)
 }

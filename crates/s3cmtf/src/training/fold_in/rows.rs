@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::grow::Grown;
+use super::grow::ExtendedMode;
 use super::system::{Form, along};
 use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
-use crate::problem::{Coupled, Duplicates, Kind, merge_entries};
+use crate::problem::{Absent, Coupled, Duplicates, merge_entries};
 use crate::training::bayes::counted;
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
@@ -24,7 +24,7 @@ const LEAST_NOISE: f64 = 1e-60;
 const NU: [f64; 2] = [2.0, 8192.0];
 
 /// What rows are likely without data.
-pub(super) enum Ground<'a> {
+pub(super) enum RowPrior<'a> {
     /// Rows with constant concepts, normal in the others, and known that well.
     Drawn(&'a Uncertainty),
     /// Those that the regulariser of an objective prefers.
@@ -34,7 +34,7 @@ pub(super) enum Ground<'a> {
 /// Rows of a coupled matrix that came later.
 pub(super) struct Side<'a> {
     mode: usize,
-    kind: Kind,
+    kind: Absent,
     weight: f64,
     columns: &'a [f32],
     effects: Option<&'a Effects>,
@@ -46,13 +46,13 @@ impl<'a> Side<'a> {
     pub(super) fn new(
         matrix: &Coupled,
         known: &'a CoupledFactor,
-        grown: &Grown,
+        grown: &ExtendedMode,
         notes: &mut Vec<String>,
     ) -> Self {
         let entries = matrix.entries();
         let mut rows = entries.indices(0).to_vec();
         grown.mode.locate(&mut rows);
-        let columns: Vec<Option<u32>> = if matrix.kind() == Kind::Graph {
+        let columns: Vec<Option<u32>> = if matrix.kind() == Absent::Graph {
             let mut columns = entries.indices(1).to_vec();
             grown.mode.locate(&mut columns);
             columns.into_iter().map(Some).collect()
@@ -70,7 +70,7 @@ impl<'a> Side<'a> {
                 columns.len()
             ));
         }
-        let graph = matrix.kind() == Kind::Graph;
+        let graph = matrix.kind() == Absent::Graph;
         let (mut indices, mut values) = (vec![Vec::new(), Vec::new()], Vec::new());
         for ((&row, &column), &value) in rows.iter().zip(&columns).zip(entries.values()) {
             let Some(column) = column.filter(|&column| !graph || column != row) else { continue };
@@ -89,7 +89,7 @@ impl<'a> Side<'a> {
         } else {
             Sparse::new(count, cells)
         };
-        let gram = if matrix.kind() == Kind::Zeros {
+        let gram = if matrix.kind() == Absent::Zeros {
             gram(known.factor.values(), known.factor.rank())
         } else {
             Vec::new()
@@ -120,17 +120,17 @@ impl<'a> Side<'a> {
             any = true;
             let place = other as usize * rank;
             match self.kind {
-                Kind::Graph => {
+                Absent::Graph => {
                     for k in 0..rank {
                         form.add_prior(k, weight * f64::from(value), f64::from(rows[place + k]));
                     }
                 }
-                Kind::Zeros => {
+                Absent::Zeros => {
                     let column = &self.columns[place..place + rank];
                     let pulls = form.pull.iter_mut().zip(column);
                     pulls.for_each(|(sum, &v)| *sum += weight * f64::from(value) * f64::from(v));
                 }
-                Kind::Missing => {
+                Absent::Missing => {
                     let column: Vec<f64> =
                         self.columns[place..place + rank].iter().map(|&v| f64::from(v)).collect();
                     form.add(weight, f64::from(value), &column);
@@ -138,7 +138,7 @@ impl<'a> Side<'a> {
             }
         }
         // A row that is not in the file at all is not one of zeros: nothing is known about it.
-        if any && self.kind == Kind::Zeros {
+        if any && self.kind == Absent::Zeros {
             form.precision.iter_mut().zip(&self.gram).for_each(|(sum, gram)| *sum += weight * gram);
         }
     }
@@ -148,8 +148,8 @@ impl<'a> Side<'a> {
 pub(super) struct Rows<'a> {
     core: &'a Core,
     pub(super) ranks: Vec<usize>,
-    ground: Ground<'a>,
-    grown: &'a [Grown],
+    ground: RowPrior<'a>,
+    grown: &'a [ExtendedMode],
     indices: &'a [Vec<u32>],
     values: &'a [f32],
     sides: Vec<Side<'a>>,
@@ -181,8 +181,8 @@ struct Found {
 impl<'a> Rows<'a> {
     pub(super) fn new(
         model: &'a Model,
-        grown: &'a [Grown],
-        ground: Ground<'a>,
+        grown: &'a [ExtendedMode],
+        ground: RowPrior<'a>,
         indices: &'a [Vec<u32>],
         values: &'a [f32],
         sides: Vec<Side<'a>>,
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
         for (mode, grown) in grown.iter().enumerate() {
             let (rank, known) = (ranks[mode], &model.factors()[mode]);
             match &ground {
-                Ground::Drawn(uncertainty) => {
+                RowPrior::Drawn(uncertainty) => {
                     let ones = constants(model.core(), known, &uncertainty.variances[mode]);
                     let fresh = |one: f32, rest: f32| -> Vec<f32> {
                         ones.iter().map(|&is_one| if is_one { one } else { rest }).collect()
@@ -206,7 +206,7 @@ impl<'a> Rows<'a> {
                     shares.push(grown.spread(&uncertainty.shares[mode], 1, &[1.0]));
                     nu.push(scatter(&uncertainty.shares[mode]));
                 }
-                Ground::Objective { .. } => {
+                RowPrior::Objective { .. } => {
                     factors.push(grown.spread(known.values(), rank, &known.average()))
                 }
             }
@@ -287,13 +287,13 @@ impl<'a> Rows<'a> {
         let mut form = Form::new(rank);
         let before = self.grown[mode].before[row];
         let noise = match &self.ground {
-            Ground::Drawn(uncertainty) => f64::from(uncertainty.noise).max(LEAST_NOISE),
-            Ground::Objective { .. } => 1.0,
+            RowPrior::Drawn(uncertainty) => f64::from(uncertainty.noise).max(LEAST_NOISE),
+            RowPrior::Objective { .. } => 1.0,
         };
         let sums = self.sum(mode, &wanted.entries);
         let mut share = 1.0;
         match &self.ground {
-            Ground::Drawn(uncertainty) => {
+            RowPrior::Drawn(uncertainty) => {
                 share = self.share(mode, row, before.is_none(), &sums, wanted.entries.len(), noise);
                 for k in (0..rank).filter(|&k| !self.constant[mode][k]) {
                     let (precision, mean) = match before {
@@ -307,10 +307,10 @@ impl<'a> Rows<'a> {
                     form.add_prior(k, precision, mean);
                 }
             }
-            Ground::Objective { lambda, l1: false, .. } => {
+            RowPrior::Objective { lambda, l1: false, .. } => {
                 (0..rank).for_each(|k| form.add_prior(k, *lambda, 0.0));
             }
-            Ground::Objective { .. } => {}
+            RowPrior::Objective { .. } => {}
         }
         form.add_form(share / noise, &sums.form);
         // What the old data said about an id is in its row already, its coupled cells included.
@@ -318,9 +318,9 @@ impl<'a> Rows<'a> {
             side.add(row, &self.factors[mode], noise, &mut form);
         }
         let (row, variances) = match self.ground {
-            Ground::Drawn(_) => form.solve_with_constants(&self.constant[mode]),
-            Ground::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
-            Ground::Objective { lambda, l1, nonnegative } => {
+            RowPrior::Drawn(_) => form.solve_with_constants(&self.constant[mode]),
+            RowPrior::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
+            RowPrior::Objective { lambda, l1, nonnegative } => {
                 (form.solve_bounded(if l1 { lambda } else { 0.0 }, nonnegative), Vec::new())
             }
         };

@@ -7,8 +7,8 @@ use rand_distr::{Distribution, Normal};
 use super::*;
 use crate::problem::{Blocks, Visit};
 
-fn observed(indices: Vec<Vec<u32>>, values: Vec<f32>) -> Observed {
-    Observed::Here(Entries::from_rows("entries".into(), indices, values))
+fn observed(indices: Vec<Vec<u32>>, values: Vec<f32>) -> EntrySource {
+    EntrySource::Memory(Entries::from_rows("entries".into(), indices, values))
 }
 
 /// Solves a small system by elimination.
@@ -36,7 +36,7 @@ fn turns_come_to_what_the_normal_equations_say() {
     let values = vec![1.0f32, 2.0, 4.0, 3.0, 5.0, 1.5, 2.5];
     let (rows, lambdas) = ([3, 4, 2], [0.5, 2.0, 10.0]);
     let entries = observed(indices.clone(), values.clone());
-    let Facts { mean, counts, range, sample } = Facts::of(&entries, &rows, 1).unwrap();
+    let EntryStats { mean, counts, range, sample } = EntryStats::new(&entries, &rows, 1).unwrap();
     assert_eq!((mean, range, sample.values()), (19.0 / 7.0, [1.0, 5.0], &values[..]));
     assert_eq!(counts, [vec![3, 2, 2], vec![2, 2, 0, 3], vec![3, 4]]);
 
@@ -135,13 +135,13 @@ fn bits_depend_neither_on_threads_nor_on_where_entries_are() {
     // More than the sample, and several pieces.
     let (indices, values, _) = planted(SAMPLE + 200_000);
     let entries = Entries::from_rows("entries".into(), indices, values);
-    let on = |threads: usize, entries: &Observed| {
+    let on = |threads: usize, entries: &EntrySource| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| fit(entries, &SIZES, 1)).unwrap()
     };
-    let expected = on(1, &Observed::Here(entries.clone()));
-    assert!(on(3, &Observed::Here(entries.clone())) == expected);
-    assert!(on(2, &Observed::there(Arc::new(Few(entries, 99_991)))) == expected);
+    let expected = on(1, &EntrySource::Memory(entries.clone()));
+    assert!(on(3, &EntrySource::Memory(entries.clone())) == expected);
+    assert!(on(2, &EntrySource::stored(Arc::new(Few(entries, 99_991)))) == expected);
 }
 
 #[test]

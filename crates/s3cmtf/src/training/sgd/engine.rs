@@ -12,10 +12,12 @@ use super::method::Worker;
 use super::placement::{Grid, Placement};
 use super::zeros::Zeros;
 use crate::Error;
-use crate::model::{Chunks, Contraction, ErrorSums, Factor, Model, Order, Part, average_row, zeros_apart};
+use crate::model::{
+    Chunks, Contraction, ErrorSums, Factor, Model, Order, Position, average_row, zeros_apart,
+};
 use crate::params::Params;
-use crate::problem::{Entries, Kind, Problem, UNKNOWN};
-use crate::training::checkpoint::Numbers;
+use crate::problem::{Absent, Entries, Problem, UNKNOWN};
+use crate::training::checkpoint::StateArrays;
 use crate::training::sparse::Sparse;
 
 /// Rows up to this number are near anyway.
@@ -95,7 +97,7 @@ impl Engine {
             .iter()
             .map(|matrix| {
                 let mut counts = vec![0; matrix.columns().rows()];
-                if matrix.kind() != Kind::Graph {
+                if matrix.kind() != Absent::Graph {
                     matrix.entries().indices(1).iter().for_each(|&column| counts[column as usize] += 1);
                 }
                 Placement::new(&counts, grid.blocks, seed(100))
@@ -149,7 +151,7 @@ impl Engine {
         };
         let private: Vec<usize> = (0..problem.order()).filter(|mode| !grid.blocked.contains(mode)).collect();
         let counts = (0..grid.rounds())
-            .map(|round| Counts::of(&train, &contraction, &grid, round, &private, &modes))
+            .map(|round| Counts::new(&train, &contraction, &grid, round, &private, &modes))
             .collect();
         let lane = || {
             let rows = |mode: usize| if private.contains(&mode) { modes[mode].rows() } else { 0 };
@@ -191,20 +193,20 @@ impl Engine {
             let weight = matrix.weight().unwrap_or(self.params.lambda_couple);
             let (mode, entries) = (matrix.mode(), matrix.entries());
             let rows = &self.modes[mode];
-            let others = if matrix.kind() == Kind::Graph { rows } else { &self.columns[number] };
+            let others = if matrix.kind() == Absent::Graph { rows } else { &self.columns[number] };
             let cells = (0..entries.len()).map(|cell| {
                 let row = rows.place[entries.indices(0)[cell] as usize];
                 let other = others.place[entries.indices(1)[cell] as usize];
                 (row, other, entries.values()[cell])
             });
             match matrix.kind() {
-                Kind::Missing => {
+                Absent::Missing => {
                     let rank = self.contraction.ranks[mode];
                     let placements = [rows, others];
                     let params = &self.params;
                     self.cells.push(Cells::new(number, matrix, weight, params, rank, placements, seed));
                 }
-                Kind::Zeros => self.zeros.push(Zeros {
+                Absent::Zeros => self.zeros.push(Zeros {
                     matrix: number,
                     mode,
                     weight,
@@ -214,7 +216,7 @@ impl Engine {
                         cells.map(|(row, column, value)| (column, row, value)),
                     ),
                 }),
-                Kind::Graph => self.graphs.push(Graph::new(mode, weight, rows.rows(), cells)),
+                Absent::Graph => self.graphs.push(Graph::new(mode, weight, rows.rows(), cells)),
             }
         }
     }
@@ -230,7 +232,7 @@ impl Engine {
     }
 
     /// Puts a state among numbers, rows in their own order, which does not depend on the threads.
-    pub(super) fn put(&self, prefix: &str, state: &State, numbers: &mut Numbers) {
+    pub(super) fn put(&self, prefix: &str, state: &State, numbers: &mut StateArrays) {
         let core = self.params.method.unpack(&self.contraction, &state.core, self.frame.core());
         numbers.put(format!("{prefix}core"), core.values());
         for (mode, values) in state.factors.iter().enumerate() {
@@ -248,7 +250,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the numbers are those of another run.
-    pub(super) fn get(&self, prefix: &str, numbers: &mut Numbers) -> Result<State, Error> {
+    pub(super) fn get(&self, prefix: &str, numbers: &mut StateArrays) -> Result<State, Error> {
         let mut core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
         numbers.get(&format!("{prefix}core"), core.values_mut())?;
         let mut state = State {
@@ -300,7 +302,7 @@ impl Engine {
         let factors: Vec<&[f32]> = self.state.factors.iter().map(Vec::as_slice).collect();
         let sums: ErrorSums =
             set.sum(&self.contraction, core.as_slice(), &factors, |entries, predictions| {
-                ErrorSums::of(&set.values[entries], predictions, None)
+                ErrorSums::new(&set.values[entries], predictions, None)
             });
         (sums.squared / set.len() as f64).sqrt()
     }
@@ -357,14 +359,14 @@ fn arrange(
 }
 
 /// Moves the rows of a mode to where the entries first ask for them, if rows are many and have few entries each.
-fn place_by_first_use(train: &mut Chunks, part: Part, counts: &[u32], placement: &mut Placement) {
+fn place_by_first_use(train: &mut Chunks, part: Position, counts: &[u32], placement: &mut Placement) {
     const FEW: usize = 16;
     if counts.len() <= NEAR_ROWS || train.len() > FEW * counts.len() {
         return;
     }
     let rows = match part {
-        Part::Inner(which) => &mut train.inner[which],
-        Part::Outer(which) => &mut train.outer[which],
+        Position::Inner(which) => &mut train.inner[which],
+        Position::Outer(which) => &mut train.outer[which],
     };
     let moved = placement.by_first_use(counts, rows.iter().copied());
     rows.par_iter_mut().for_each(|row| *row = moved[*row as usize]);
@@ -372,7 +374,7 @@ fn place_by_first_use(train: &mut Chunks, part: Part, counts: &[u32], placement:
 
 /// For each entry (or slot) its row's number of entries, 0 if it takes more than a byte; nothing if the rows are so few
 /// that asking the row itself is as fast.
-fn row_codes(train: &Chunks, part: Part, counts: &[u32], placement: &Placement) -> Vec<u8> {
+fn row_codes(train: &Chunks, part: Position, counts: &[u32], placement: &Placement) -> Vec<u8> {
     if counts.len() <= NEAR_ROWS {
         return Vec::new();
     }
@@ -381,8 +383,8 @@ fn row_codes(train: &Chunks, part: Part, counts: &[u32], placement: &Placement) 
         by_place[place as usize] = u8::try_from(count).unwrap_or(0);
     }
     let rows = match part {
-        Part::Inner(which) => &train.inner[which],
-        Part::Outer(which) => &train.outer[which],
+        Position::Inner(which) => &train.inner[which],
+        Position::Outer(which) => &train.outer[which],
     };
     rows.par_iter().map(|&place| by_place[place as usize]).collect()
 }

@@ -7,29 +7,32 @@ use super::engine::Engine;
 use super::watch::{Verdict, Watch};
 use super::{rate, start};
 use crate::Error;
-use crate::problem::Observed;
+use crate::problem::EntrySource;
 use crate::training::checkpoint::Checkpoint;
-use crate::training::fits::{Fits, Fitted, Task};
+use crate::training::fits::{FitJob, FitResult, RunContext};
 use crate::training::run::{Epoch, Stop};
 
 /// Fits a model to a problem.
-pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Result<Fitted, Error> {
-    let Task { problem, entries, params, sets } = task;
-    let Fits { warm, interrupt, observe, keeper, .. } = fits;
+pub(in crate::training) fn fit(
+    task: FitJob<'_>,
+    context: &mut RunContext<'_, '_>,
+) -> Result<FitResult, Error> {
+    let FitJob { problem, entries, params, sets } = task;
+    let RunContext { warm, interrupt, observe, checkpointer, .. } = context;
     let interrupt = *interrupt;
     let problem = problem.clone().with_entries(entries.into_entries()?);
     let start = start::start(&problem, params, *warm);
     let first_rate = params.rate.map_or_else(|| rate::fitted(&start), f64::from);
     let mut engine = Engine::new(problem, params, start);
-    let arrange = |set: Option<Observed>| -> Result<_, Error> {
-        Ok(set.map(Observed::into_entries).transpose()?.map(|entries| engine.arrange(entries)))
+    let arrange = |set: Option<EntrySource>| -> Result<_, Error> {
+        Ok(set.map(EntrySource::into_entries).transpose()?.map(|entries| engine.arrange(entries)))
     };
     let (reported, watched) = (arrange(sets.reported)?, arrange(sets.watched)?);
 
     let mut watch = Watch::new(params, &mut engine);
     let mut history: Vec<Epoch> = Vec::new();
     let mut seconds = 0.0;
-    if let Some(Checkpoint { about, numbers }) = keeper.resume() {
+    if let Some(Checkpoint { about, numbers }) = checkpointer.resume() {
         watch.restore(&mut engine, numbers, about.history.len())?;
         (history, seconds) = (about.history, about.seconds);
     }
@@ -72,13 +75,13 @@ pub(in crate::training) fn fit(task: Task<'_>, fits: &mut Fits<'_, '_>) -> Resul
                 if let Some(stop) = stop {
                     break stop;
                 }
-                keeper.keep(&history, seconds, || watch.numbers(&engine));
+                checkpointer.keep(&history, seconds, || watch.numbers(&engine));
             }
         }
     };
     let halvings = watch.halvings();
     let best_epoch = watch.keep_best(&mut engine);
-    Ok(Fitted {
+    Ok(FitResult {
         stop,
         best_epoch,
         train_rmse: engine.train_rmse(),

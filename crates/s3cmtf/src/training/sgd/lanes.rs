@@ -5,7 +5,7 @@ use std::ops::Range;
 use s3cmtf_kernels::Aligned;
 
 use super::placement::{Grid, Placement};
-use crate::model::{Chunks, Contraction, Part};
+use crate::model::{Chunks, Contraction, Position};
 
 /// What one of the tasks that run at once has for itself.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(
+    pub(super) fn new(
         train: &Chunks,
         contraction: &Contraction,
         grid: &Grid,
@@ -50,7 +50,7 @@ impl Counts {
                 let entries = train.entries(chunk);
                 counts.entries[lane] += entries.len() as u32;
                 for &mode in private {
-                    let Part::Outer(which) = contraction.part(mode) else { continue };
+                    let Position::Outer(which) = contraction.part(mode) else { continue };
                     let slots = &train.outer[which][train.slots(chunk)];
                     for &row in slots {
                         counts.rows[mode][lane][row as usize] += (entries.len() / slots.len()) as u32;
@@ -84,7 +84,7 @@ pub(super) fn boost(lanes: f32) -> f32 {
     lanes.powf(0.75)
 }
 
-/// Part of the mean of the lanes' cores, each weighted by its entries.
+/// Position of the mean of the lanes' cores, each weighted by its entries.
 pub(super) fn average_core(lanes: &[&Lane], counts: &Counts, range: Range<usize>, core: &mut [f32]) {
     if let [lane] = lanes {
         return core.copy_from_slice(&lane.core.as_slice()[range]);

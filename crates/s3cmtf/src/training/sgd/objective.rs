@@ -6,9 +6,9 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::graph::Graph;
 use super::method::{ModeRows, TensorStep};
-use crate::model::{Chunks, Contraction, ErrorSums, Model, Order, Part};
+use crate::model::{Chunks, Contraction, ErrorSums, Model, Order, Position};
 use crate::params::{Method, Params};
-use crate::problem::{Coupled, Kind, Problem};
+use crate::problem::{Absent, Coupled, Problem};
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -46,7 +46,7 @@ pub fn objective(problem: &Problem, model: &Model, params: &Params) -> f64 {
     let factors: Vec<&[f32]> = model.factors().iter().map(|factor| factor.values()).collect();
     let errors: ErrorSums =
         chunks.sum(&contraction, &contraction.pack(model.core()), &factors, |entries, predictions| {
-            ErrorSums::of(&chunks.values[entries], predictions, None)
+            ErrorSums::new(&chunks.values[entries], predictions, None)
         });
     let sizes = penalty(model.core().values()) + factors.iter().map(|values| penalty(values)).sum::<f64>();
     let mut total = 0.5 * (errors.squared + lambda_reg * sizes);
@@ -56,10 +56,10 @@ pub fn objective(problem: &Problem, model: &Model, params: &Params) -> f64 {
         let columns = coupled.factor.values();
         let rank = coupled.factor.rank();
         let squares = match matrix.kind() {
-            Kind::Missing => {
+            Absent::Missing => {
                 cell_errors(matrix, rows, columns, rank).map(|(error, _)| error * error).sum::<f64>()
             }
-            Kind::Zeros => {
+            Absent::Zeros => {
                 // sum (y - u v')^2 = sum y^2 - 2 sum y u v' + <U'U, V'V>, over all cells, from the non-zeros.
                 let nonzeros: f64 = cell_errors(matrix, rows, columns, rank)
                     .map(|(error, value)| value * value - 2.0 * value * (value - error))
@@ -67,7 +67,7 @@ pub fn objective(problem: &Problem, model: &Model, params: &Params) -> f64 {
                 let grams = gram(rows, rank).into_iter().zip(gram(columns, rank));
                 nonzeros + grams.map(|(a, b)| a * b).sum::<f64>()
             }
-            Kind::Graph => graph_squares(matrix, rows, rank),
+            Absent::Graph => graph_squares(matrix, rows, rank),
         };
         total += 0.5 * f64::from(coupled.weight) * (squares + lambda_reg * penalty(columns));
     }
@@ -149,7 +149,7 @@ fn add_tensor(problem: &Problem, model: &Model, method: Method, gradient: &mut G
     for chunk in 0..set.chunks() {
         let entries = set.entries(chunk);
         // One copy of a row per entry, so that no step sees another; one for all where the chunk shares it.
-        let own = |part: Part| matches!(part, Part::Inner(_)) || set.is_mixed(chunk);
+        let own = |part: Position| matches!(part, Position::Inner(_)) || set.is_mixed(chunk);
         let index = |mode: usize, entry: usize| set.row(contraction.part(mode), chunk, entry) as usize;
         let old: Vec<Vec<f32>> = (0..order)
             .map(|mode| {
@@ -198,7 +198,7 @@ fn add_matrix(matrix: &Coupled, model: &Model, number: usize, rows_sum: &mut [f6
         .map(|cell| (entries.indices(0)[cell], entries.indices(1)[cell], entries.values()[cell]));
     let count = rows.len() / rank;
     match matrix.kind() {
-        Kind::Missing => {
+        Absent::Missing => {
             for ((row, column, _), (error, _)) in cells.zip(cell_errors(matrix, rows, columns, rank)) {
                 let (row, column) = (row as usize * rank, column as usize * rank);
                 for j in 0..rank {
@@ -207,13 +207,13 @@ fn add_matrix(matrix: &Coupled, model: &Model, number: usize, rows_sum: &mut [f6
                 }
             }
         }
-        Kind::Zeros => {
+        Absent::Zeros => {
             add_zeros(&Sparse::new(count, cells.clone()), rows, columns, rank, weight, rows_sum);
             let transposed = cells.map(|(row, column, value)| (column, row, value));
             let by_column = Sparse::new(columns.len() / rank, transposed);
             add_zeros(&by_column, columns, rows, rank, weight, columns_sum);
         }
-        Kind::Graph => {
+        Absent::Graph => {
             let graph = Graph::new(matrix.mode(), coupled.weight, count, cells);
             let mut sum = vec![0.0; rank];
             for row in 0..count {

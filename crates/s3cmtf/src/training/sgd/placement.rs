@@ -53,11 +53,11 @@ impl Grid {
         blocked.sort_unstable();
 
         let lanes = if params.deterministic { MOST_LANES } else { params.n_threads() };
-        let fits = |blocks: usize| {
+        let context = |blocks: usize| {
             blocks.saturating_pow(blocked.len() as u32) <= (entries / LEAST_TASK).min(MOST_TASKS)
         };
         let enough_rows = |blocks: usize| blocked.iter().all(|&mode| rows(mode) >= blocks);
-        let most = (1..=256).rev().find(|&blocks| fits(blocks) && enough_rows(blocks)).unwrap_or(1);
+        let most = (1..=256).rev().find(|&blocks| context(blocks) && enough_rows(blocks)).unwrap_or(1);
         // Shared outer rows want large tasks; where nothing is shared there is nothing to lose.
         let groups: usize = contraction.outer.iter().map(|&mode| rows(mode)).fold(1, usize::saturating_mul);
         let per_group = entries / groups.max(1);

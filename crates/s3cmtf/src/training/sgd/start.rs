@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{CoreKind, Params, Start};
-use crate::problem::{Kind, Problem};
+use crate::problem::{Absent, Problem};
 
 /// The spread of the noise around the mean start.
 const NOISE: f64 = 0.1;
@@ -19,7 +19,7 @@ pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) ->
         |model| model.factors().iter().map(Factor::rank).collect(),
     );
     let kind = warm.map_or(params.core, Model::core_kind);
-    let scale = Scale::of(problem);
+    let scale = Scale::new(problem);
     let (core, factors) = match params.start {
         Start::Mean => mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
         Start::Random => random_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
@@ -75,7 +75,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(problem: &Problem) -> Self {
+    fn new(problem: &Problem) -> Self {
         let entries = problem.entries();
         let mean = entries.mean();
         let squares = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2));
@@ -213,8 +213,8 @@ fn take_over(model: &mut Model, warm: &Model) {
     for matrix in &mut model.coupled {
         let same = |other: &&CoupledFactor| other.name == matrix.name && other.mode == matrix.mode;
         if let Some(known) = warm.coupled.iter().find(same)
-            && matrix.kind != Kind::Graph
-            && known.kind != Kind::Graph
+            && matrix.kind != Absent::Graph
+            && known.kind != Absent::Graph
         {
             copy_rows(&matrix.columns, &mut matrix.factor, &known.columns, &known.factor);
         }

@@ -3,7 +3,7 @@
 use super::engine::{Engine, State};
 use crate::Error;
 use crate::params::Params;
-use crate::training::checkpoint::Numbers;
+use crate::training::checkpoint::StateArrays;
 use crate::training::run::Stop;
 
 /// How often the rate is halved before the run is given up.
@@ -60,8 +60,8 @@ impl Watch {
     }
 
     /// What the next epoch depends on.
-    pub(crate) fn numbers(&self, engine: &Engine) -> Numbers {
-        let mut numbers = Numbers::default();
+    pub(crate) fn numbers(&self, engine: &Engine) -> StateArrays {
+        let mut numbers = StateArrays::default();
         engine.put("", engine.state(), &mut numbers);
         let best = self.best.as_ref().map_or([0.0; 2], |best| [best.epoch as f64, best.rmse]);
         if let Some(best) = &self.best {
@@ -87,7 +87,7 @@ impl Watch {
     pub(crate) fn restore(
         &mut self,
         engine: &mut Engine,
-        mut numbers: Numbers,
+        mut numbers: StateArrays,
         epochs: usize,
     ) -> Result<(), Error> {
         let mut watch = [0.0; 7];

@@ -15,7 +15,7 @@ fn read_with(text: &[u8], block: usize, piece: usize) -> Result<(Vec<Data>, usiz
     let opening = opening.ok_or("nothing")?;
     // `Opening` has read the head already: start again, so that blocks are small.
     let text = Text::with_blocks(&path, block).unwrap();
-    let takes: Vec<_> = (0..opening.headings.len()).map(|place| (place, Kind::Id)).collect();
+    let takes: Vec<_> = (0..opening.headings.len()).map(|place| (place, ColumnType::Id)).collect();
     let mut columns: Vec<Data> = takes.iter().map(|_| Data::Integers(Vec::new())).collect();
     let Read { rows, .. } =
         read_pieces(text, &path, &opening, (&takes, Empty::Refuse), &mut columns, piece).map_err(shown)?;

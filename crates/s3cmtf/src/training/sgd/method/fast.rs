@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::{Reg, Side, Step, prefetch};
 
 use super::{ModeRows, TensorStep, Worker, step_all};
-use crate::model::{Chunks, Contraction, Part, Scratch, zeros_apart};
+use crate::model::{Chunks, Contraction, Position, Scratch, zeros_apart};
 use crate::params::CoreKind;
 
 /// Runs `$body` with the inner rows of some entries, whoever they belong to.
@@ -47,7 +47,7 @@ const AHEAD: usize = 12;
 pub(super) struct Fast {
     contraction: Contraction,
     /// For each mode, where its rows are told.
-    parts: Vec<Part>,
+    parts: Vec<Position>,
     scratch: Scratch,
     /// For each combination of outer concepts, the inner product of its core slice with the chunk's `M`; in a mixed
     /// chunk one such row per entry.
@@ -129,8 +129,8 @@ impl Fast {
         let (entries, slots) = (set.entries(chunk), set.slots(chunk));
         let most = if set.is_mixed(chunk) { entries.len() } else { AHEAD };
         let indices = match self.parts[mode] {
-            Part::Inner(which) => &set.inner[which][entries.start..entries.end.min(entries.start + most)],
-            Part::Outer(which) => &set.outer[which][slots],
+            Position::Inner(which) => &set.inner[which][entries.start..entries.end.min(entries.start + most)],
+            Position::Outer(which) => &set.outer[which][slots],
         };
         for &index in indices {
             rows[mode].prefetch(index, self.contraction.ranks[mode]);
@@ -207,7 +207,7 @@ impl Fast {
         if self.contraction.kind == CoreKind::Full {
             let Scratch { weights, buffers, .. } = &self.scratch;
             let h = &mut self.h[..all];
-            self.contraction.kernels.spread(core, &weights[..all], core_reg, core_step, buffers, h);
+            self.contraction.kernels.core_step(core, &weights[..all], core_reg, core_step, buffers, h);
         }
         self.squared_predictions[0] = sums.squared_prediction;
         self.step_outer(core, rows, set, slot..slot + 1, entries, step);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::Step;
 
 use super::{ModeRows, TensorStep, Worker, step_all};
-use crate::model::{Chunks, Contraction, Part};
+use crate::model::{Chunks, Contraction, Position};
 
 /// The gradients of one entry, the regulariser's not included.
 #[derive(Clone, Debug)]
@@ -41,19 +41,19 @@ impl Elements {
     }
 
     /// Calls `visit` for each run of elements that differ in the last mode's concept alone.
-    pub(super) fn runs(&self, mut visit: impl FnMut(&Run<'_>)) {
+    pub(super) fn runs(&self, mut visit: impl FnMut(&CoreRun<'_>)) {
         let last = self.ranks.len() - 1;
         let mut index = vec![0usize; last];
         if self.diagonal {
             for j in 0..self.ranks[last] {
                 index.fill(j);
-                visit(&Run { first: j, index: &index, last: j, len: 1 });
+                visit(&CoreRun { first: j, index: &index, last: j, len: 1 });
             }
             return;
         }
         let len = self.ranks[last];
         for first in (0..self.len()).step_by(len) {
-            visit(&Run { first, index: &index, last: 0, len });
+            visit(&CoreRun { first, index: &index, last: 0, len });
             for mode in (0..last).rev() {
                 index[mode] += 1;
                 if index[mode] < self.ranks[mode] {
@@ -66,7 +66,7 @@ impl Elements {
 }
 
 /// Elements that differ in the last mode's concept alone.
-pub(super) struct Run<'a> {
+pub(super) struct CoreRun<'a> {
     /// The place of the first in the core.
     pub(super) first: usize,
     /// Their concept in each mode but the last.
@@ -77,7 +77,7 @@ pub(super) struct Run<'a> {
     pub(super) len: usize,
 }
 
-impl Run<'_> {
+impl CoreRun<'_> {
     /// Their places in the core.
     pub(super) fn places(&self) -> Range<usize> {
         self.first..self.first + self.len
@@ -107,14 +107,14 @@ impl Run<'_> {
     }
 }
 
-/// No mode: [`Run::product`] over all of them.
+/// No mode: [`CoreRun::product`] over all of them.
 pub(super) const NONE: usize = usize::MAX;
 
 /// Steps entry by entry with the gradients of `C`.
 pub(super) struct PerEntry<C> {
     compute: C,
     /// For each mode, where its rows are told.
-    parts: Vec<Part>,
+    parts: Vec<Position>,
     rows: Vec<Vec<f32>>,
     gradient: EntryGradient,
 }

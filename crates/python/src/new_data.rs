@@ -1,7 +1,7 @@
 //! Data that came after training.
 
 use pyo3::prelude::*;
-use s3cmtf::input::{Later, Note};
+use s3cmtf::input::{NewData, Note};
 use s3cmtf::{Error, FoldIn, Folded, Problem};
 
 use crate::error::detached;
@@ -28,8 +28,8 @@ pub(crate) fn take_in(
     let mut told = Vec::new();
     let (Folded { model, added, updated, entries, notes }, data) = detached(py, || {
         let mut tell = |note: Note| told.push(note.to_string());
-        let later = Later::read(&run.model, tensor.as_ref(), &couple, value.as_deref(), &mut tell)?;
-        let Later { entries, coupled, namings, duplicates } = later;
+        let later = NewData::read(&run.model, tensor.as_ref(), &couple, value.as_deref(), &mut tell)?;
+        let NewData { entries, coupled, namings, duplicates } = later;
         let fold = FoldIn::new(&run.model, &run.record.params).namings(namings).duplicates(duplicates);
         let fold = entries.clone().into_iter().fold(fold, FoldIn::entries);
         let fold = coupled.iter().cloned().fold(fold, FoldIn::couple);

@@ -1,8 +1,8 @@
 //! Entries and matrices that come after a model: its ids are known, and new ones may come to them.
 
 use super::couple::{Couple, SideMatrix};
-use super::given::Given;
 use super::note::Note;
+use super::source::TableSource;
 use crate::Error;
 use crate::files;
 use crate::model::Model;
@@ -24,7 +24,7 @@ pub struct Cells {
 /// # Errors
 /// If the table cannot be read, or an id cannot be one of its mode.
 pub fn known_cells(
-    given: &Given,
+    given: &TableSource,
     modes: &[Mode],
     at: &[(usize, u32)],
     tell: &mut dyn FnMut(Note),
@@ -45,7 +45,7 @@ pub fn known_cells(
         if fixed.is_none()
             && mode.is_time()
             && !headings.iter().any(|heading| heading == column)
-            && matches!(Selector::of(column), Selector::Name(_))
+            && matches!(Selector::parse(column), Selector::Name(_))
         {
             tell(Note::Average { table: opened.first(), mode: mode.name().to_owned() });
             *fixed = Some(UNKNOWN);
@@ -73,7 +73,7 @@ pub fn known_cells(
 /// # Errors
 /// As [`known_cells`].
 pub fn known_entries(
-    given: &Given,
+    given: &TableSource,
     modes: &[Mode],
     value: Option<&str>,
     tell: &mut dyn FnMut(Note),
@@ -95,13 +95,13 @@ pub fn known_entries(
 /// The column of values: as said; the value of a table without words about it stands behind the modes.
 fn value_of(value: Option<&str>, named: bool, order: usize) -> Option<Selector> {
     match value {
-        Some(value) => Some(Selector::of(value)),
+        Some(value) => Some(Selector::parse(value)),
         None => (!named).then_some(Selector::Place(order)),
     }
 }
 
 /// Data that came after a model, with names behind its own for what it does not have.
-pub struct Later {
+pub struct NewData {
     /// The new entries, if there are any.
     pub entries: Option<Entries>,
     /// The matrices that tell of new ids, each of the kind that it has in the model.
@@ -112,14 +112,14 @@ pub struct Later {
     pub duplicates: Duplicates,
 }
 
-impl Later {
+impl NewData {
     /// Reads new entries and matrices for a model. `value` is the column of values, if it is not the model's.
     ///
     /// # Errors
     /// If a table cannot be read, or does not fit the model.
     pub fn read(
         model: &Model,
-        tensor: Option<&Given>,
+        tensor: Option<&TableSource>,
         couple: &[Couple],
         value: Option<&str>,
         tell: &mut dyn FnMut(Note),
@@ -133,13 +133,13 @@ impl Later {
         // Rows without a value are events to be counted, as they were in training.
         let counted = namings.iter().any(Option::is_some) && value.is_none();
         let duplicates = if counted { Duplicates::Sum } else { Duplicates::Mean };
-        Ok(Later { entries, coupled, namings, duplicates })
+        Ok(NewData { entries, coupled, namings, duplicates })
     }
 }
 
 /// Reads new entries; names that the model does not have go behind its own.
 fn more_entries(
-    given: &Given,
+    given: &TableSource,
     model: &Model,
     value: Option<&str>,
     namings: &mut [Option<Naming>],

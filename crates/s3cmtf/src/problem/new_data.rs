@@ -1,6 +1,6 @@
 //! The data of a model with those that came later.
 
-use super::coupled::{Coupled, Kind};
+use super::coupled::{Absent, Coupled};
 use super::duplicates::Duplicates;
 use super::entries::Entries;
 use super::mode::Mode;
@@ -72,7 +72,7 @@ fn with_cells(
     later: Option<&Coupled>,
     mode: &Mode,
 ) -> Result<Coupled, Error> {
-    let graph = matrix.kind == Kind::Graph;
+    let graph = matrix.kind == Absent::Graph;
     let mut cells: Vec<(u32, u32, f32)> = Vec::new();
     let old = matrix.entries.indices(0).iter().zip(matrix.entries.indices(1)).zip(matrix.entries.values());
     cells.extend(old.map(|((&row, &column), &value)| {
@@ -119,10 +119,11 @@ mod tests {
         let (first, second) =
             ([(0, 0, 1.0), (1, 2, 2.0), (2, 0, 3.0)], [(3, 1, 4.0), (0, 2, 5.0), (2, 0, 5.0)]);
         let graph = |edges: &[(u32, u32, f32)]| {
-            Coupled::new(0, Kind::Graph, entries(edges)).unwrap().named("friends")
+            Coupled::new(0, Absent::Graph, entries(edges)).unwrap().named("friends")
         };
-        let table =
-            |cells: &[(u32, u32, f32)]| Coupled::new(1, Kind::Zeros, entries(cells)).unwrap().named("genre");
+        let table = |cells: &[(u32, u32, f32)]| {
+            Coupled::new(1, Absent::Zeros, entries(cells)).unwrap().named("genre")
+        };
         let old = Problem::builder(entries(&first))
             .couple(graph(&[(0, 1, 1.0)]))
             .couple(table(&[(0, 0, 1.0), (2, 1, 1.0)]))

@@ -9,7 +9,7 @@ use super::best::Panels;
 use crate::{Factor, Uncertainty};
 
 /// The variances of predictions, ready to be searched.
-pub(super) struct Doubt<'a> {
+pub(super) struct PredictiveVariance<'a> {
     pub(super) panels: Panels,
     /// The variances of the rows of those to whom items are recommended.
     variances: &'a Factor,
@@ -17,9 +17,9 @@ pub(super) struct Doubt<'a> {
     pub(super) caution: f32,
 }
 
-impl<'a> Doubt<'a> {
+impl<'a> PredictiveVariance<'a> {
     /// Of the items' factor; `weights` have a row per concept of `by`.
-    pub(super) fn of(
+    pub(super) fn new(
         uncertainty: &'a Uncertainty,
         (by, items): (usize, usize),
         factor: &Factor,
@@ -35,7 +35,11 @@ impl<'a> Doubt<'a> {
             rows.extend(weights.chunks_exact(factor.rank()).map(|weights| along(weights).powi(2)));
         }
         let rank = factor.rank() + weights.len() / factor.rank();
-        Doubt { panels: Panels::of(rank, &rows), variances: &uncertainty.variances[by], caution }
+        PredictiveVariance {
+            panels: Panels::new(rank, &rows),
+            variances: &uncertainty.variances[by],
+            caution,
+        }
     }
 
     /// What the rows of items are multiplied with for the variance; `query` is that for the prediction.

@@ -29,11 +29,11 @@ impl Preset {
     ///
     /// # Errors
     /// If there is none.
-    pub fn of(name: &str) -> Result<Self, Error> {
+    pub fn parse(name: &str) -> Result<Self, Error> {
         let all = [Preset::Default, Preset::Paper];
         all.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
             let hint = did_you_mean(all.map(Preset::name), name);
-            Error::Asked(format!("preset should be default or paper, but is {name:?}{hint}"))
+            Error::Request(format!("preset should be default or paper, but is {name:?}{hint}"))
         })
     }
 
@@ -49,12 +49,12 @@ impl Preset {
 
 /// What was said about settings: values by the names that the fields of [`Params`] have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said(Map<String, Value>);
+pub struct PartialParams(Map<String, Value>);
 
-impl Said {
+impl PartialParams {
     /// What was said; settings that are null were not.
     pub fn new(settings: Map<String, Value>) -> Self {
-        Said(settings.into_iter().filter(|(_, value)| !value.is_null()).collect())
+        PartialParams(settings.into_iter().filter(|(_, value)| !value.is_null()).collect())
     }
 
     /// A number as it can be said; also one that is not finite, which JSON does not have.
@@ -124,7 +124,7 @@ impl Said {
     pub fn params(&self, preset: Preset, init: Option<&Params>) -> Result<Params, Error> {
         let algorithm = self.algorithm(preset, init)?;
         if let Some(what) = self.needs_sgd(algorithm) {
-            return Err(Error::Asked(format!("{what} needs algorithm sgd")));
+            return Err(Error::Request(format!("{what} needs algorithm sgd")));
         }
         let mut params = Params { algorithm, ..preset.params(algorithm) };
         if let Some(init) = init {
@@ -137,7 +137,7 @@ impl Said {
                 let hint = did_you_mean(settings.keys().map(String::as_str), name);
                 let names: Vec<&str> = settings.keys().map(String::as_str).collect();
                 let all = names.join(", ");
-                return Err(Error::Asked(format!("there is no setting {name}{hint} (they are {all})")));
+                return Err(Error::Request(format!("there is no setting {name}{hint} (they are {all})")));
             };
             *setting = value.clone();
             let known = serde_json::from_value(Value::Object(settings.clone()));
@@ -173,7 +173,7 @@ fn wrong(name: &str, value: &Value) -> Error {
     };
     let typed = value.as_str().or_else(|| value.as_array()?.iter().find_map(Value::as_str));
     let hint = typed.map_or(String::new(), |typed| did_you_mean(words.iter().copied(), typed));
-    Error::Asked(format!("{name} cannot be {value}: it should be {expected}{hint}"))
+    Error::Request(format!("{name} cannot be {value}: it should be {expected}{hint}"))
 }
 
 /// The words to choose from, where a setting is one of some.
@@ -196,9 +196,9 @@ mod tests {
 
     use super::*;
 
-    fn said(value: Value) -> Said {
+    fn said(value: Value) -> PartialParams {
         let Value::Object(settings) = value else { panic!("{value}") };
-        Said::new(settings)
+        PartialParams::new(settings)
     }
 
     fn params(value: Value) -> Result<Params, String> {
@@ -291,7 +291,9 @@ mod tests {
         }
         assert!(params(json!({ "without": words("without") })).is_ok());
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let params = params(json!({ "decay": Said::number(odd), "rate": Said::number(odd) })).unwrap();
+            let params =
+                params(json!({ "decay": PartialParams::number(odd), "rate": PartialParams::number(odd) }))
+                    .unwrap();
             assert_eq!(params.decay.to_string(), odd.to_string());
             assert_eq!(params.rate.map(|rate| rate.to_string()), Some(odd.to_string()));
         }

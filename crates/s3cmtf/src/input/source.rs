@@ -11,7 +11,7 @@ use crate::table::{Empty, Table, Want};
 
 /// A table, before anything of it is read.
 #[derive(Clone, Debug)]
-pub enum Given {
+pub enum TableSource {
     /// Files that are one table.
     Files {
         /// Each a path, or a pattern such as `part-*.csv`.
@@ -51,10 +51,10 @@ impl Skipped {
     }
 }
 
-impl Given {
+impl TableSource {
     /// The files of one path or pattern.
     pub fn path(path: impl Into<PathBuf>) -> Self {
-        Given::Files { paths: vec![path.into()], format: None, header: None, empty: Empty::Refuse }
+        TableSource::Files { paths: vec![path.into()], format: None, header: None, empty: Empty::Refuse }
     }
 
     /// The files that are meant, of which each may be a pattern, as one source.
@@ -62,8 +62,8 @@ impl Given {
     /// # Errors
     /// If a pattern is wrong or nothing matches it, or if a file is a whole problem; and for columns in memory.
     pub fn source(&self) -> Result<Source, Error> {
-        let Given::Files { paths, format, header, empty } = self else {
-            return Err(Error::Asked("a table in memory is no file".into()));
+        let TableSource::Files { paths, format, header, empty } = self else {
+            return Err(Error::Request("a table in memory is no file".into()));
         };
         let mut source = Source { paths: Vec::new(), format: *format, header: *header, empty: *empty };
         for path in paths {
@@ -72,7 +72,7 @@ impl Given {
         // Whoever takes a whole problem has done so already.
         for path in &source.paths {
             if files::is_problem(path)? {
-                return Err(Error::Asked(format!(
+                return Err(Error::Request(format!(
                     "{}: is a whole problem, but a table is needed here: give that which it was made of",
                     path.display()
                 )));
@@ -83,8 +83,8 @@ impl Given {
 
     pub(super) fn open(&self) -> Result<Opened<'_>, Error> {
         match self {
-            Given::Files { .. } => self.source().map(Opened::Source),
-            Given::Frame(frame, empty) => Ok(Opened::Frame(frame, *empty)),
+            TableSource::Files { .. } => self.source().map(Opened::Source),
+            TableSource::Frame(frame, empty) => Ok(Opened::Frame(frame, *empty)),
         }
     }
 }

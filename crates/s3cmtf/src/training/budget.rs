@@ -18,21 +18,21 @@ pub trait Scratch: Send + Sync {
 }
 
 /// The room that a run on a [`StoredProblem`](crate::StoredProblem) has for its entries.
-pub struct Room {
+pub struct MemoryBudget {
     memory: usize,
     scratch: Box<MakeScratch>,
 }
 
 type MakeScratch = dyn Fn() -> Result<Box<dyn Scratch>, Error> + Send + Sync;
 
-impl Room {
+impl MemoryBudget {
     /// So many bytes of memory, and as many scratches as are asked for, each empty at first. Together they take two
     /// to five times the bytes that the entries of the problem have: the more, the fewer entries agree in all modes but one.
     pub fn new(
         memory: usize,
         scratch: impl Fn() -> Result<Box<dyn Scratch>, Error> + Send + Sync + 'static,
     ) -> Self {
-        Room { memory, scratch: Box::new(scratch) }
+        MemoryBudget { memory, scratch: Box::new(scratch) }
     }
 
     pub(super) fn memory(&self) -> usize {

@@ -24,40 +24,40 @@ pub type Visit<'a> = dyn FnMut(&[&[u32]], &[f32]) -> Result<(), Error> + 'a;
 
 /// Entries on the rows of a problem.
 #[derive(Clone)]
-pub(crate) enum Observed {
-    Here(Entries),
-    There(There),
+pub(crate) enum EntrySource {
+    Memory(Entries),
+    Stored(StoredEntries),
 }
 
 /// All entries that are kept elsewhere, or a part of them.
 #[derive(Clone)]
-pub(crate) struct There {
+pub(crate) struct StoredEntries {
     blocks: Arc<dyn Blocks>,
     /// Of those, the part whose bit is this; of that part again, and so on.
     parts: Vec<(Arc<Bits>, bool)>,
     len: usize,
 }
 
-impl Observed {
-    pub(crate) fn there(blocks: Arc<dyn Blocks>) -> Self {
+impl EntrySource {
+    pub(crate) fn stored(blocks: Arc<dyn Blocks>) -> Self {
         let len = blocks.count();
-        Observed::There(There { blocks, parts: Vec::new(), len })
+        EntrySource::Stored(StoredEntries { blocks, parts: Vec::new(), len })
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Observed::Here(entries) => entries.len(),
-            Observed::There(there) => there.len,
+            EntrySource::Memory(entries) => entries.len(),
+            EntrySource::Stored(there) => there.len,
         }
     }
 
     pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
         match self {
-            Observed::Here(entries) => {
+            EntrySource::Memory(entries) => {
                 let lists: Vec<&[u32]> = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
                 visit(&lists, entries.values())
             }
-            Observed::There(there) => there.each(visit),
+            EntrySource::Stored(there) => there.each(visit),
         }
     }
 
@@ -72,7 +72,7 @@ impl Observed {
     }
 
     /// Holds entries out: what is left, and those. Both have at least one entry.
-    pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(Observed, Observed), Error> {
+    pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(EntrySource, EntrySource), Error> {
         let held = how.choose(self, seed)?;
         let count = held.count();
         if count == 0 {
@@ -80,16 +80,16 @@ impl Observed {
             return Err(Error::Problem(what.into()));
         }
         Ok(match self {
-            Observed::Here(entries) => {
+            EntrySource::Memory(entries) => {
                 let (held, kept): (Vec<u32>, Vec<u32>) =
                     (0..entries.len() as u32).partition(|&place| held.get(place as usize));
-                (Observed::Here(entries.select(&kept)), Observed::Here(entries.select(&held)))
+                (EntrySource::Memory(entries.select(&kept)), EntrySource::Memory(entries.select(&held)))
             }
-            Observed::There(There { blocks, parts, len }) => {
+            EntrySource::Stored(StoredEntries { blocks, parts, len }) => {
                 let held = Arc::new(held);
                 let part = |bit: bool, len: usize| {
                     let parts = parts.iter().cloned().chain([(Arc::clone(&held), bit)]).collect();
-                    Observed::There(There { blocks: Arc::clone(blocks), parts, len })
+                    EntrySource::Stored(StoredEntries { blocks: Arc::clone(blocks), parts, len })
                 };
                 (part(false, len - count), part(true, count))
             }
@@ -99,8 +99,8 @@ impl Observed {
     /// All entries in memory.
     pub(crate) fn into_entries(self) -> Result<Entries, Error> {
         let there = match self {
-            Observed::Here(entries) => return Ok(entries),
-            Observed::There(there) => there,
+            EntrySource::Memory(entries) => return Ok(entries),
+            EntrySource::Stored(there) => there,
         };
         let (mut indices, mut values) = (Vec::new(), Vec::with_capacity(there.len));
         there.each(&mut |lists, more| {
@@ -113,7 +113,7 @@ impl Observed {
     }
 }
 
-impl There {
+impl StoredEntries {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), Error> {
         if self.parts.is_empty() {
             return self.blocks.each(visit);
@@ -169,24 +169,24 @@ mod tests {
             HoldOut::Leave { mode: 1, count: 3 },
             HoldOut::Last { mode: 0, share: 0.2 },
         ] {
-            let (kept, held) = Observed::Here(entries.clone()).split(how, 5).unwrap();
+            let (kept, held) = EntrySource::Memory(entries.clone()).split(how, 5).unwrap();
             let (kept, held) = (kept.into_entries().unwrap(), held.into_entries().unwrap());
             assert_eq!(kept.len() + held.len(), 1000);
             assert!(held.len() > 50 && held.len() < 300, "{how:?}: {}", held.len());
             for few in [1, 64, 2000] {
-                let there = Observed::there(Arc::new(Few(entries.clone(), few)));
+                let there = EntrySource::stored(Arc::new(Few(entries.clone(), few)));
                 assert_eq!(there.mean().unwrap(), entries.mean());
                 assert_eq!(there.clone().into_entries().unwrap(), entries);
                 let parts = there.split(how, 5).unwrap();
                 assert_eq!((parts.0.len(), parts.1.len()), (kept.len(), held.len()));
                 assert_eq!(parts.1.mean().unwrap(), held.mean());
                 // A part has parts, too.
-                let again = |part: Observed| {
+                let again = |part: EntrySource| {
                     let (kept, held) = part.split(HoldOut::Random(0.4), 7).unwrap();
                     (kept.into_entries().unwrap(), held.into_entries().unwrap())
                 };
-                assert_eq!(again(parts.0.clone()), again(Observed::Here(kept.clone())));
-                assert_eq!(again(parts.1.clone()), again(Observed::Here(held.clone())));
+                assert_eq!(again(parts.0.clone()), again(EntrySource::Memory(kept.clone())));
+                assert_eq!(again(parts.1.clone()), again(EntrySource::Memory(held.clone())));
                 assert_eq!(parts.0.into_entries().unwrap(), kept);
                 assert_eq!(parts.1.into_entries().unwrap(), held);
             }

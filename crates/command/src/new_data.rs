@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use s3cmtf::files::KeptData;
-use s3cmtf::input::Later;
+use s3cmtf::input::NewData;
 use s3cmtf::{FoldIn, Folded, Run, files};
 
 use crate::args::{LaterArgs, typed_line};
@@ -34,14 +34,14 @@ fn run(
     files::check_out(&args.out)?;
     let (known, mut record) = files::load(&args.model)?;
     let tensor = args.tensor.as_ref().map(|path| source::given(std::slice::from_ref(path), &args.file));
-    let later = Later::read(
+    let later = NewData::read(
         &known,
         tensor.as_ref(),
         &couples(&args.couple),
         args.value.as_deref(),
         &mut problem::tell,
     )?;
-    let Later { entries, coupled, namings, duplicates } = later;
+    let NewData { entries, coupled, namings, duplicates } = later;
     let before = saved::data(&args.model, &known, &record)?;
     let (later_entries, later_coupled) = (entries.clone(), coupled.clone());
     let mut data = FoldIn::new(&known, &record.params).namings(namings).duplicates(duplicates);
@@ -65,7 +65,7 @@ fn run(
     let grown = before.map(|before| {
         before.with_later(run.model.modes(), later_entries.as_ref(), &later_coupled, duplicates)
     });
-    let kept = grown.map(|grown| grown.and_then(|grown| KeptData::of(&grown, &args.out)));
+    let kept = grown.map(|grown| grown.and_then(|grown| KeptData::new(&grown, &args.out)));
     let kept = kept.and_then(|kept| {
         kept.inspect_err(|error| print::note(format_args!("the model is saved without data: {error}"))).ok()
     });

@@ -15,7 +15,7 @@ const STEPS: u32 = 10;
 
 /// The data in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Glance {
+pub struct DataSummary {
     /// Training entries of the tensor.
     pub entries: usize,
     /// Test or held-out entries.
@@ -29,16 +29,16 @@ pub struct Glance {
     /// The smallest and largest training value.
     pub range: [f32; 2],
     /// The modes.
-    pub modes: Vec<ModeGlance>,
+    pub modes: Vec<ModeSummary>,
     /// The coupled matrices.
-    pub matrices: Vec<MatrixGlance>,
+    pub matrices: Vec<MatrixSummary>,
     /// How values are spread; not without the data.
     pub values: Option<Vec<Bar>>,
 }
 
 /// A mode in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ModeGlance {
+pub struct ModeSummary {
     /// Its name.
     pub name: String,
     /// What its ids are put together by, if they are times.
@@ -81,7 +81,7 @@ pub struct Bar {
 
 /// A coupled matrix in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MatrixGlance {
+pub struct MatrixSummary {
     /// Its name.
     pub name: String,
     /// The mode that its rows are.
@@ -98,11 +98,11 @@ pub struct MatrixGlance {
     pub entries: Option<usize>,
 }
 
-impl Glance {
-    pub(super) fn of(model: &Model, record: &Record, data: Option<&Problem>) -> Self {
+impl DataSummary {
+    pub(super) fn new(model: &Model, record: &Record, data: Option<&Problem>) -> Self {
         let cells: f64 = model.modes().iter().map(|mode| f64::from(mode.size())).product();
         let modes = model.modes().iter().zip(model.factors()).enumerate();
-        let matrices = model.coupled().iter().map(|matrix| MatrixGlance {
+        let matrices = model.coupled().iter().map(|matrix| MatrixSummary {
             name: cut(&matrix.name),
             mode: cut(model.modes()[matrix.mode].name()),
             kind: matrix.kind.name().to_owned(),
@@ -114,7 +114,7 @@ impl Glance {
                 same.map(|matrix| matrix.entries().len())
             }),
         });
-        Glance {
+        DataSummary {
             entries: record.data.entries,
             test_entries: record.data.test_entries,
             later_entries: record.data.later_entries,
@@ -122,7 +122,7 @@ impl Glance {
             mean: record.data.mean,
             range: model.range(),
             modes: modes
-                .map(|(number, (mode, factor))| ModeGlance {
+                .map(|(number, (mode, factor))| ModeSummary {
                     name: cut(mode.name()),
                     by: time_bin(mode).map(|bin| bin.name().to_owned()),
                     size: mode.size(),
