@@ -1,5 +1,6 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
+mod checked;
 mod number;
 mod partial;
 mod ranks;
@@ -7,9 +8,7 @@ mod ranks;
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::problem::{Absent, Problem};
-
+pub(crate) use checked::{AlsParams, BayesParams, CheckedParams, CommonParams, SgdParams};
 pub use partial::{PartialParams, Preset};
 
 /// The rank of algorithms that do not find one themselves.
@@ -61,15 +60,38 @@ impl Algorithm {
         }
     }
 
-    /// Whether the algorithm has the setting of this name; others are of no account to it.
-    pub fn has(self, setting: &str) -> bool {
-        match setting {
-            "without" => self == Algorithm::Bayes,
-            "method" | "scheme" | "deterministic" | "start" | "rate" | "decay" | "l1" | "nonnegative"
-            | "tolerance" => self == Algorithm::Sgd,
-            "lambda_reg" | "lambda_couple" => self != Algorithm::Bayes,
-            _ => true,
+    /// All of them; of those that have a setting, the first is the one that it chooses.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Bayes, Algorithm::Sgd, Algorithm::Als];
+
+    /// The settings that the algorithm has and not every other: one line for each algorithm.
+    fn own(self) -> &'static [&'static str] {
+        match self {
+            Algorithm::Bayes => &["without", "patience"],
+            Algorithm::Sgd => &[
+                "method",
+                "scheme",
+                "start",
+                "rate",
+                "decay",
+                "lambda_reg",
+                "lambda_couple",
+                "l1",
+                "nonnegative",
+                "tolerance",
+                "patience",
+            ],
+            Algorithm::Als => &["lambda_reg", "lambda_couple"],
         }
+    }
+
+    /// Whether the algorithm has the setting of this name; one that no list has, they all have.
+    pub fn has(self, setting: &str) -> bool {
+        self.own().contains(&setting) || !Algorithm::ALL.iter().any(|other| other.own().contains(&setting))
+    }
+
+    /// The algorithms that have the setting of this name.
+    pub(crate) fn with(setting: &str) -> impl Iterator<Item = Algorithm> {
+        Algorithm::ALL.into_iter().filter(move |algorithm| algorithm.has(setting))
     }
 }
 
@@ -209,8 +231,8 @@ pub struct Params {
     pub method: Method,
     /// sgd: how threads share the factors. Default blocks.
     pub scheme: Scheme,
-    /// sgd: whether the same seed must give bitwise the same model for any number of threads. Default no; bayes and als
-    /// always do.
+    /// Whether the same seed must give bitwise the same model for any number of threads. Default no; for bayes and als it
+    /// always does.
     pub deterministic: bool,
     /// sgd: where the factors start. Default mean; paper: random.
     pub start: Start,
@@ -308,6 +330,15 @@ impl Params {
         }
     }
 
+    /// The usual settings of an algorithm.
+    pub fn usual(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Bayes => Params::default(),
+            Algorithm::Sgd => Params::sgd(),
+            Algorithm::Als => Params::als(),
+        }
+    }
+
     /// The ranks in a word: `12`, `12,12,4` or `auto`.
     pub fn ranks_word(&self) -> String {
         let numbers: Vec<String> = self.ranks.iter().map(ToString::to_string).collect();
@@ -339,157 +370,6 @@ impl Params {
     pub(crate) fn level(&self) -> Level {
         self.instructions.map_or_else(Level::best, Instructions::level)
     }
-
-    /// Checks that every setting is in its range, and that the ranks fit the problem.
-    ///
-    /// # Errors
-    /// Names the first setting that is not, its value and its range.
-    pub fn check(&self, problem: &Problem) -> Result<(), Error> {
-        let order = problem.order();
-        let list = || self.ranks_word();
-        if self.is_auto() && self.algorithm != Algorithm::Bayes {
-            let expected = format!("a number when the algorithm is {}", self.algorithm.name());
-            return Err(Error::param("rank", expected, "auto"));
-        }
-        if self.ranks.len() > 1 && self.ranks.len() != order {
-            return Err(Error::param("ranks", format!("one number, or {order}, one per mode"), list()));
-        }
-        if let Some(rank) = self.ranks.iter().find(|&&rank| rank == 0 || rank > MAX_RANK) {
-            return Err(Error::param("rank", format!("from 1 to {MAX_RANK}"), rank));
-        }
-        let ranks = self.ranks_for(order);
-        if self.core == CoreKind::Diagonal && ranks.iter().any(|&rank| rank != ranks[0]) {
-            return Err(Error::param("ranks", "the same for all modes when the core is diagonal", list()));
-        }
-        let full = self.core == CoreKind::Full || self.orthogonal;
-        if full
-            && !self.is_auto()
-            && ranks
-                .iter()
-                .try_fold(1usize, |size, &rank| size.checked_mul(rank))
-                .is_none_or(|size| size > MAX_CORE)
-        {
-            let expected = format!("small enough for a core of at most {MAX_CORE} numbers (their product)");
-            return Err(Error::param("ranks", expected, list()));
-        }
-        if self.epochs == 0 {
-            return Err(Error::param("epochs", "1 or more", self.epochs));
-        }
-        if let Some(rate) = self.rate
-            && !(rate.is_finite() && rate > 0.0)
-        {
-            return Err(Error::param("rate", "above 0 and finite", rate));
-        }
-        for (name, value) in [
-            ("decay", f64::from(self.decay)),
-            ("lambda-reg", f64::from(self.lambda_reg)),
-            ("lambda-couple", f64::from(self.lambda_couple)),
-            ("tolerance", self.tolerance),
-        ] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::param(name, "0 or more and finite", value));
-            }
-        }
-        if self.patience == Some(0) {
-            return Err(Error::param("patience", "1 or more", 0));
-        }
-        match self.algorithm {
-            Algorithm::Bayes => self.check_bayes(order)?,
-            Algorithm::Als => self.check_als(problem)?,
-            Algorithm::Sgd => {}
-        }
-        if self.nonnegative && self.orthogonal {
-            return Err(Error::param(
-                "orthogonal",
-                "off when the factors are non-negative (QR makes signs)",
-                "on",
-            ));
-        }
-        if self.deterministic && self.scheme == Scheme::LockFree && self.n_threads() > 1 {
-            return Err(Error::param("scheme", "blocks when the run is deterministic", "lock-free"));
-        }
-        if self.threads > 1024 {
-            return Err(Error::param("threads", "from 0 (all cores) to 1024", self.threads));
-        }
-        if let Some(instructions) = self.instructions
-            && !Instructions::available().contains(&instructions)
-        {
-            let names: Vec<&str> = Instructions::available().iter().map(|one| one.name()).collect();
-            let expected = format!("what this machine has ({})", names.join(", "));
-            return Err(Error::param("instructions", expected, instructions.name()));
-        }
-        Ok(())
-    }
-
-    /// What only stochastic gradient descent can do is not asked of the other algorithm.
-    fn check_bayes(&self, order: usize) -> Result<(), Error> {
-        let ranks = self.ranks_for(order);
-        let only_sgd = [
-            (self.nonnegative, "the factors are non-negative"),
-            (self.l1, "the regulariser is of absolute values"),
-            (self.rate.is_some(), "there is a rate"),
-            (self.tolerance > 0.0, "there is a tolerance"),
-            (self.method != Method::Fast, "there is a method of computing gradients"),
-            // One concept is the constant that all models of bayes have; nothing would be left.
-            (ranks.contains(&1), "a rank is 1"),
-        ];
-        if let Some((_, when)) = only_sgd.iter().find(|(asked, _)| *asked) {
-            return Err(Error::param("algorithm", format!("sgd when {when}"), "bayes"));
-        }
-        if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
-    }
-
-    /// Whether draws can have as many columns as are asked for, and their core is not too large.
-    fn check_columns(&self, order: usize) -> Result<(), Error> {
-        let Some(most) = most_columns(order) else {
-            let expected = format!("als or sgd for a diagonal core of {order} modes");
-            return Err(Error::param("algorithm", expected, "bayes"));
-        };
-        // Up to so many modes the ranks that are found make a full core that is not too large either.
-        const ORTHOGONAL: usize = 7;
-        if self.orthogonal && self.is_auto() && order > ORTHOGONAL {
-            let expected = format!("off for a diagonal core of {order} modes, unless there is a rank");
-            return Err(Error::param("orthogonal", expected, "on"));
-        }
-        let (rank, least) = (self.ranks_for(order)[0], order + 2);
-        if self.is_auto() || (least..=most).contains(&rank) {
-            return Ok(());
-        }
-        let expected = format!(
-            "auto, or from {least} to {most}, for a diagonal core of {order} modes with algorithm bayes, which has {} columns for \
-             the mean and offsets (als and sgd take any rank)",
-            order + 1
-        );
-        Err(Error::param("rank", expected, rank))
-    }
-
-    /// What only the other algorithms can do is not asked of alternating least squares.
-    fn check_als(&self, problem: &Problem) -> Result<(), Error> {
-        let graph = problem.coupled().iter().any(|matrix| matrix.kind() == Absent::Graph);
-        let others = [
-            (self.nonnegative, "sgd when the factors are non-negative"),
-            (self.l1, "sgd when the regulariser is of absolute values"),
-            (self.rate.is_some(), "sgd when there is a rate"),
-            (self.tolerance > 0.0, "sgd when there is a tolerance"),
-            (self.method != Method::Fast, "sgd when there is a method of computing gradients"),
-            (!self.without.is_empty(), "bayes when parts are left out"),
-            // Errors go up with each new start, so that they say nothing about when to stop.
-            (self.patience.is_some(), "bayes or sgd when there is patience"),
-            (graph, "bayes or sgd when a coupled matrix is a graph"),
-        ];
-        match others.iter().find(|(asked, _)| *asked) {
-            Some((_, expected)) => Err(Error::param("algorithm", *expected, "als")),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The most columns that a diagonal core of bayes may have: its draws have a full core, with as many concepts in each mode as columns
-/// are left when those of the other modes' offsets are taken off. Nothing if not even one that interacts is possible.
-fn most_columns(order: usize) -> Option<usize> {
-    let fits = |concepts: &usize| concepts.checked_pow(order as u32).is_some_and(|size| size <= MAX_CORE);
-    let most = (3..MAX_RANK).take_while(fits).last()?;
-    Some((most + order - 1).min(MAX_RANK))
 }
 
 /// What runs of older versions were.

@@ -166,16 +166,17 @@ impl SettingArgs {
         });
         let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
         let algorithm = algorithm.or(init.as_ref().map(|params| params.algorithm));
-        if let Some(what) = algorithm.and_then(|algorithm| said.needs_sgd(algorithm)) {
-            return Err(usage(format!("--{} needs --algorithm sgd", what.replace('_', "-"))));
+        let flag = |what: &str| format!("--{}", what.replace('_', "-"));
+        if let Some((what, other)) = algorithm.and_then(|algorithm| said.needs(algorithm)) {
+            return Err(usage(format!("{} needs --algorithm {}", flag(what), other.name())));
         }
         let params = said.params(self.preset.into(), init.as_ref())?;
         // Nobody has asked for another algorithm than the default, but for something that only another one has.
         if algorithm.is_none()
-            && params.algorithm == Algorithm::Sgd
-            && let Some(what) = said.needs_sgd(Algorithm::Bayes)
+            && s3cmtf::Preset::from(self.preset) == s3cmtf::Preset::Default
+            && let Some((what, other)) = said.needs(Algorithm::Bayes)
         {
-            print::note(format_args!("--{} needs --algorithm sgd, which is taken", what.replace('_', "-")));
+            print::note(format_args!("{} needs --algorithm {}, which is taken", flag(what), other.name()));
         }
         Ok(params)
     }

@@ -39,10 +39,8 @@ impl Preset {
 
     fn params(self, algorithm: Algorithm) -> Params {
         match (self, algorithm) {
-            (Preset::Default, Algorithm::Bayes) => Params::default(),
-            (Preset::Default, Algorithm::Sgd) => Params::sgd(),
-            (_, Algorithm::Als) => Params::als(),
-            (Preset::Paper, _) => Params::paper(),
+            (Preset::Paper, Algorithm::Bayes | Algorithm::Sgd) => Params::paper(),
+            (_, algorithm) => Params::usual(algorithm),
         }
     }
 }
@@ -74,32 +72,17 @@ impl PartialParams {
         self
     }
 
-    /// The first thing that was said and that stochastic gradient descent has, but not the given algorithm, such as `rate`
-    /// or `rank 1`.
-    pub fn needs_sgd(&self, algorithm: Algorithm) -> Option<&'static str> {
-        let said = |name: &str| self.0.contains_key(name);
-        let is = |name: &str, value: &Value| self.0.get(name) == Some(value);
-        let one = |ranks: &Value| ranks.as_array().is_some_and(|ranks| ranks.contains(&1.into()));
-        // Whether als has it, too.
-        let cases = [
-            ("rate", said("rate"), false),
-            ("decay", said("decay"), false),
-            ("lambda_reg", said("lambda_reg"), true),
-            ("lambda_couple", said("lambda_couple"), true),
-            ("tolerance", said("tolerance"), false),
-            ("method", said("method"), false),
-            ("l1", is("l1", &true.into()), false),
-            ("nonnegative", is("nonnegative", &true.into()), false),
-            ("rank 1", self.0.get("ranks").is_some_and(one), true),
-        ];
-        let mut refused = cases.into_iter().filter(|&(_, said, of_als)| {
-            said && match algorithm {
-                Algorithm::Bayes => true,
-                Algorithm::Sgd => false,
-                Algorithm::Als => !of_als,
-            }
+    /// The first thing that was said and that the given algorithm does not have, such as `rate` or `rank 1`, and the
+    /// algorithm that has it; the first of several.
+    pub fn needs(&self, algorithm: Algorithm) -> Option<(&str, Algorithm)> {
+        let asked = |(name, value): &(&String, &Value)| !algorithm.has(name) && **value != Value::Bool(false);
+        let own = self.0.iter().find(asked).and_then(|(name, _)| {
+            let other = Algorithm::with(name).next()?;
+            Some((name.as_str(), other))
         });
-        refused.next().map(|(what, ..)| what)
+        let one = |ranks: &Value| ranks.as_array().is_some_and(|ranks| ranks.contains(&1.into()));
+        let one = algorithm == Algorithm::Bayes && self.0.get("ranks").is_some_and(one);
+        own.or(one.then_some(("rank 1", Algorithm::Sgd)))
     }
 
     /// The algorithm: as said, else as in the model to start from, else what the other settings ask for. `init` are the
@@ -111,8 +94,9 @@ impl PartialParams {
         Ok(match (init, preset) {
             (Some(params), _) => params.algorithm,
             (None, Preset::Paper) => Algorithm::Sgd,
-            (None, Preset::Default) if self.needs_sgd(Algorithm::Bayes).is_some() => Algorithm::Sgd,
-            (None, Preset::Default) => Algorithm::Bayes,
+            (None, Preset::Default) => {
+                self.needs(Algorithm::Bayes).map_or(Algorithm::Bayes, |(_, algorithm)| algorithm)
+            }
         })
     }
 
@@ -123,8 +107,8 @@ impl PartialParams {
     /// has. Ranges are held by [`Params::check`].
     pub fn params(&self, preset: Preset, init: Option<&Params>) -> Result<Params, Error> {
         let algorithm = self.algorithm(preset, init)?;
-        if let Some(what) = self.needs_sgd(algorithm) {
-            return Err(Error::Request(format!("{what} needs algorithm sgd")));
+        if let Some((what, _)) = self.needs(algorithm) {
+            return Err(Error::Request(format!("{what} needs algorithm {}", with(what))));
         }
         let mut params = Params { algorithm, ..preset.params(algorithm) };
         if let Some(init) = init {
@@ -148,13 +132,32 @@ impl PartialParams {
 }
 
 impl Params {
+    /// The same settings, but those that the algorithm does not have are as usual.
+    pub(crate) fn without_ignored(&self) -> Params {
+        let (mut settings, usual) = (by_name(self), by_name(&Params::default()));
+        settings.retain(|name, _| self.algorithm.has(name));
+        usual.into_iter().for_each(|(name, value)| {
+            settings.entry(name).or_insert(value);
+        });
+        serde_json::from_value(Value::Object(settings)).unwrap_or_else(|_| self.clone())
+    }
+
     /// The names of all settings.
     pub fn names() -> Vec<String> {
         by_name(&Params::default()).into_iter().map(|(name, _)| name).collect()
     }
 }
 
-fn by_name(params: &Params) -> Map<String, Value> {
+/// The algorithms that have a setting, in words.
+pub(super) fn with(setting: &str) -> String {
+    // The only other thing that some have not.
+    let one = |algorithm: &Algorithm| setting != "rank 1" || *algorithm != Algorithm::Bayes;
+    let names: Vec<&str> = Algorithm::with(setting).filter(one).map(Algorithm::name).collect();
+    names.join(" or ")
+}
+
+/// Settings by their names.
+pub(super) fn by_name(params: &Params) -> Map<String, Value> {
     match serde_json::to_value(params) {
         Ok(Value::Object(settings)) => settings,
         other => unreachable!("settings are numbers and words by name, not {other:?}"),
@@ -180,7 +183,7 @@ fn wrong(name: &str, value: &Value) -> Error {
 fn words(name: &str) -> Vec<&'static str> {
     match name {
         "core" => [CoreKind::Full, CoreKind::Diagonal].map(CoreKind::name).into(),
-        "algorithm" => [Algorithm::Bayes, Algorithm::Sgd, Algorithm::Als].map(Algorithm::name).into(),
+        "algorithm" => Algorithm::ALL.map(Algorithm::name).into(),
         "without" => Part::ALL.map(Part::name).into(),
         "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
         "scheme" => vec!["blocks", "lock-free"],
@@ -219,14 +222,17 @@ mod tests {
     #[test]
     fn settings_that_only_sgd_has_choose_it_and_are_refused_by_bayes() {
         for (value, what) in [
-            (json!({ "rate": 0.01 }), "rate"),
-            (json!({ "nonnegative": true }), "nonnegative"),
-            (json!({ "ranks": [1] }), "rank 1"),
+            (json!({ "rate": 0.01 }), "rate needs algorithm sgd"),
+            (json!({ "nonnegative": true }), "nonnegative needs algorithm sgd"),
+            (json!({ "scheme": "lock-free" }), "scheme needs algorithm sgd"),
+            (json!({ "start": "random" }), "start needs algorithm sgd"),
+            (json!({ "lambda_reg": 2.0 }), "lambda_reg needs algorithm sgd or als"),
+            (json!({ "ranks": [1] }), "rank 1 needs algorithm sgd or als"),
         ] {
             assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
             let mut more = value;
             more["algorithm"] = "bayes".into();
-            assert_eq!(params(more).unwrap_err(), format!("{what} needs algorithm sgd"));
+            assert_eq!(params(more).unwrap_err(), what);
         }
         assert_eq!(params(json!({ "nonnegative": false })), Ok(Params::default()));
         let diagonal = Params { core: CoreKind::Diagonal, ..Params::default() };
@@ -254,6 +260,8 @@ mod tests {
         assert_eq!(params(json!({ "algorithm": "als" })), Ok(Params::als()));
         let some = json!({ "algorithm": "als", "core": "diagonal", "ranks": [1], "lambda_reg": 0.5 });
         assert_eq!(params(some).unwrap().algorithm, Algorithm::Als);
+        let error = params(json!({ "algorithm": "als", "patience": 2 })).unwrap_err();
+        assert_eq!(error, "patience needs algorithm bayes or sgd");
         for what in ["rate", "decay", "tolerance"] {
             let error = params(json!({ "algorithm": "als", what: 0.1 })).unwrap_err();
             assert_eq!(error, format!("{what} needs algorithm sgd"));

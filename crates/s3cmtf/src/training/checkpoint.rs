@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::fits::FitResult;
+use super::job::FitResult;
 use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::model::SimpleErrors;
@@ -140,13 +140,13 @@ impl Checkpoint {
             let what = "resume goes on with the settings of the run: no others can be given";
             return Err(Error::Request(what.into()));
         }
-        Ok(params.clone())
+        Ok(params.without_ignored())
     }
 
     /// Says what is wrong with going on from here as a run that is `about` something.
     fn check(&self, about: &CheckpointMeta) -> Result<(), Error> {
         // These change nothing that matters, or are allowed to.
-        let free = |params: &Params| Params { threads: 0, instructions: None, ..params.clone() };
+        let free = |params: &Params| Params { threads: 0, instructions: None, ..params.without_ignored() };
         if free(&self.about.params) != free(&about.params) || self.about.holdout != about.holdout {
             return Err(Error::Problem("the run to resume had other settings".into()));
         }

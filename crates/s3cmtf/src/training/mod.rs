@@ -4,9 +4,10 @@ mod als;
 mod bayes;
 mod budget;
 mod checkpoint;
-mod fits;
+mod engine;
 mod fold_in;
 mod gram;
+mod job;
 mod memory;
 mod notes;
 mod offsets;
@@ -14,6 +15,7 @@ mod pieces;
 mod run;
 mod sgd;
 mod sparse;
+mod train;
 
 pub use budget::{MemoryBudget, Scratch};
 pub use checkpoint::{Checkpoint, CheckpointMeta, StateArrays};
@@ -27,11 +29,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use self::checkpoint::{Checkpointer, Save};
-use self::fits::{FitResult, RunContext};
+use self::job::{FitResult, RunContext};
 use crate::Error;
 use crate::model::{Model, locate};
-use crate::params::Algorithm;
-use crate::params::Params;
+use crate::params::{Algorithm, CheckedParams, Params};
 use crate::problem::{Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
 
 /// The ranks of a full core that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
@@ -162,17 +163,17 @@ impl<'a> Training<'a> {
     /// If a setting is out of range, the test set or the model to start from does not fit the problem, or numbers become
     /// too large.
     pub fn run(self, observe: impl FnMut(&Epoch) + Send) -> Result<Run, Error> {
-        self.check()?;
-        let threads = self.params.n_threads();
+        let checked = self.check()?;
+        let threads = checked.common().threads;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .map_err(|error| Error::Problem(format!("{threads} threads cannot be started: {error}")))?;
-        pool.install(|| self.run_here(threads, observe))
+        pool.install(|| self.run_here(&checked, observe))
     }
 
-    fn check(&self) -> Result<(), Error> {
-        self.params.check(&self.problem)?;
+    fn check(&self) -> Result<CheckedParams, Error> {
+        let checked = self.params.checked(&self.problem)?;
         if self.stored.is_some() && self.params.algorithm != Algorithm::Bayes {
             let expected = "bayes, where entries are not in memory";
             return Err(Error::param("algorithm", expected, self.params.algorithm.name()));
@@ -187,10 +188,10 @@ impl<'a> Training<'a> {
             }
             let ranks: Vec<usize> = model.factors().iter().map(|factor| factor.rank()).collect();
             let list = |ranks: &[usize]| ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-            let asked = self.params.ranks_for(order);
-            if asked != ranks && !self.params.is_auto() {
+            let asked = &checked.common().ranks;
+            if *asked != ranks && !self.params.is_auto() {
                 let expected = format!("{}, as in the model to start from", list(&ranks));
-                return Err(Error::param("ranks", expected, list(&asked)));
+                return Err(Error::param("ranks", expected, list(asked)));
             }
             if self.params.core != model.core_kind() {
                 let expected = format!("{}, as in the model to start from", model.core_kind().name());
@@ -200,10 +201,10 @@ impl<'a> Training<'a> {
         if let Some(how) = self.holdout {
             how.check(self.problem.order())?;
         }
-        Ok(())
+        Ok(checked)
     }
 
-    fn run_here(self, threads: usize, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
+    fn run_here(self, checked: &CheckedParams, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
         let Training {
             mut problem,
             stored,
@@ -252,11 +253,11 @@ impl<'a> Training<'a> {
         let budget = budget.as_ref();
         let attempt = RunContext::exact_params(&params, problem.order(), entries.len());
         let mut found = None;
-        if tries && attempt.check(&problem).is_ok() {
+        if tries && let Ok(checked) = attempt.checked(&problem) {
             let observe = &mut |_: &Epoch| {};
             let mut context =
-                RunContext { params: &attempt, warm, budget, interrupt, observe, checkpointer: untouched };
-            found = context.exact(&problem, entries.clone(), test.clone())?;
+                RunContext { params: &checked, warm, budget, interrupt, observe, checkpointer: untouched };
+            found = context.exact(&problem, &entries, test.clone())?;
         }
         let fitted = match found {
             Some(fitted) => {
@@ -266,7 +267,7 @@ impl<'a> Training<'a> {
             }
             None => {
                 let mut context = RunContext {
-                    params: &params,
+                    params: checked,
                     warm,
                     budget,
                     interrupt,
@@ -317,10 +318,10 @@ impl<'a> Training<'a> {
         let record = Record {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command,
-            instructions: params.level().name().to_owned(),
+            instructions: checked.common().level.name().to_owned(),
             params,
             data,
-            threads,
+            threads: checked.common().threads,
             halvings,
             summary,
             history,

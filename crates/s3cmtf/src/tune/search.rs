@@ -81,11 +81,7 @@ impl<'a> Search<'a> {
 
 /// Settings for another algorithm; its own number of epochs, unless another than the default is asked for.
 fn with_algorithm(base: &Params, algorithm: Algorithm) -> Params {
-    let usual = |algorithm: Algorithm| match algorithm {
-        Algorithm::Bayes => Params::default().epochs,
-        Algorithm::Sgd => Params::sgd().epochs,
-        Algorithm::Als => Params::als().epochs,
-    };
+    let usual = |algorithm: Algorithm| Params::usual(algorithm).epochs;
     let epochs = if base.epochs == usual(base.algorithm) { usual(algorithm) } else { base.epochs };
     // Only bayes finds ranks itself.
     let ranks = if base.is_auto() && algorithm != Algorithm::Bayes {
@@ -93,7 +89,16 @@ fn with_algorithm(base: &Params, algorithm: Algorithm) -> Params {
     } else {
         base.ranks.clone()
     };
-    Params { algorithm, epochs, ranks, ..base.clone() }
+    let mut params = Params { algorithm, epochs, ranks, ..base.clone() };
+    // What was asked of the model stays; how an algorithm gets there is its own.
+    let own = Params::usual(algorithm);
+    if !algorithm.has("lambda_reg") {
+        (params.lambda_reg, params.lambda_couple) = (own.lambda_reg, own.lambda_couple);
+    }
+    if !algorithm.has("scheme") {
+        (params.scheme, params.start, params.decay) = (own.scheme, own.start, own.decay);
+    }
+    params
 }
 
 /// The same settings but for what has no effect.

@@ -6,10 +6,10 @@
 mod chain;
 mod coupled;
 mod engine;
-mod fit;
+mod least_squares;
 mod pass;
 mod search;
 mod state;
 mod view;
 
-pub(super) use fit::{exact, fit};
+pub(super) use engine::AlsEngine;

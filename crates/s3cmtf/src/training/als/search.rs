@@ -1,6 +1,6 @@
 //! Which start to go on with, how strong the ridge is, and when it is enough.
 
-use super::engine::{Engine, Ridge};
+use super::least_squares::{LeastSquares, Ridge};
 use super::state::State;
 use crate::Error;
 use crate::training::checkpoint::StateArrays;
@@ -126,17 +126,20 @@ impl Search {
         }
     }
 
-    /// The best state that was kept, and its epoch.
-    pub(super) fn best(&self) -> Option<(usize, &State)> {
-        self.best.as_ref().map(|(_, epoch, state)| (*epoch, state))
+    /// The best state that was kept.
+    pub(super) fn best(&self) -> Option<&State> {
+        self.best.as_ref().map(|(_, _, state)| state)
     }
 
-    /// The better of a state and the best that was kept, and its epoch.
-    pub(super) fn better(self, epoch: usize, error: f64, state: State) -> (usize, State) {
-        match self.best {
-            Some((least, at, best)) if !self.polishing && !is_less(error, least) => (at, best),
-            Some((_, at, best)) if !state.is_finite() => (at, best),
-            _ => (epoch, state),
+    /// Replaces a state by the best that was kept, if that is better; returns the epoch of the one that is there then.
+    pub(super) fn better(&mut self, epoch: usize, error: f64, state: &mut State) -> usize {
+        let is_better = |least: f64| !self.polishing && !is_less(error, least) || !state.is_finite();
+        match self.best.take_if(|(least, ..)| is_better(*least)) {
+            Some((_, at, best)) => {
+                *state = best;
+                at
+            }
+            None => epoch,
         }
     }
 
@@ -159,7 +162,7 @@ impl Search {
     /// If the numbers are those of another run.
     pub(super) fn get(
         &mut self,
-        engine: &Engine,
+        engine: &LeastSquares,
         past: usize,
         numbers: &mut StateArrays,
     ) -> Result<(), Error> {

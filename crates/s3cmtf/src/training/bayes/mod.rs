@@ -13,7 +13,7 @@ mod coupled;
 mod cut;
 mod diagonal;
 mod distinct;
-mod fit;
+mod engine;
 mod graph;
 mod layout;
 mod mean;
@@ -30,7 +30,7 @@ mod tests;
 mod view;
 
 pub(super) use diagonal::concepts;
-pub(super) use fit::fit;
+pub(super) use engine::BayesEngine;
 pub(super) use noise::counted;
 pub(super) use rank::{most, widest};
 
@@ -51,7 +51,7 @@ use crate::Error;
 use crate::model::{
     Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
 };
-use crate::params::{CoreKind, Params, Part};
+use crate::params::{BayesParams, CommonParams, CoreKind, Part};
 use crate::problem::{Absent, EntrySource, Problem};
 use crate::training::budget::MemoryBudget;
 
@@ -111,52 +111,48 @@ impl Sampler {
     pub(crate) fn new(
         problem: &Problem,
         entries: EntrySource,
-        params: &Params,
+        params: &BayesParams,
         warm: Option<&Model>,
         budget: Option<&MemoryBudget>,
     ) -> Result<Self, Error> {
         let order = problem.order();
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
         let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows)?;
-        let auto = params.is_auto() && warm.is_none();
-        let diagonal = params.core == CoreKind::Diagonal;
+        let BayesParams { common, without } = params;
+        let CommonParams { epochs, seed, level, .. } = *common;
+        let auto = common.is_auto() && warm.is_none();
+        let diagonal = common.core == CoreKind::Diagonal;
         let ranks: Vec<usize> = match warm {
             _ if auto => widest(&counts, diagonal),
-            Some(model) if params.is_auto() => model.factors().iter().map(Factor::rank).collect(),
-            _ => params.ranks_for(order),
+            Some(model) if common.is_auto() => model.factors().iter().map(Factor::rank).collect(),
+            _ => common.ranks.clone(),
         };
         let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
-        let (kept, held) = calibration::split(&entries, params.epochs, params.seed)?.unzip();
+        let (kept, held) = calibration::split(&entries, epochs, seed)?.unzip();
         let first = kept.as_ref().unwrap_or(&entries);
         let Arranged { views, lead, counts } =
-            Arranged::new(first, &rows, &ranks, params.level(), (mean, spread), budget)?;
+            Arranged::new(first, &rows, &ranks, level, (mean, spread), budget)?;
         drop(kept);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
             Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
         });
-        let factors: Vec<Vec<f32>> = (0..order)
-            .map(|mode| start_rows(counts[mode].len(), ranks[mode], params.seed, mode as u64))
-            .collect();
+        let factors: Vec<Vec<f32>> =
+            (0..order).map(|mode| start_rows(counts[mode].len(), ranks[mode], seed, mode as u64)).collect();
         let mut sampler = Sampler {
             auto,
-            level: params.level(),
-            seed: params.seed,
-            without: params.without.clone(),
-            early: early(params.epochs) as u64,
+            level,
+            seed,
+            without: without.clone(),
+            early: early(epochs) as u64,
             mean,
             spread,
             lead,
             factors,
-            core: CoreState::new(
-                &ranks,
-                start_core(&ranks, diagonal, params.seed),
-                diagonal,
-                &params.without,
-            ),
+            core: CoreState::new(&ranks, start_core(&ranks, diagonal, seed), diagonal, without),
             matrices: matrices.collect(),
-            average: Mean::new(&ranks, counts.iter().map(Vec::len), &params.without),
+            average: Mean::new(&ranks, counts.iter().map(Vec::len), without),
             noise: Noise::new(counts),
             scale: None,
             calibration: None,
@@ -169,8 +165,8 @@ impl Sampler {
             sampler.take_over(warm)?;
         }
         if let Some(held) = held {
-            let arranged = sampler.arrange(held.clone(), params, budget)?;
-            let calibration = Calibration::new(arranged, held, params.epochs);
+            let arranged = sampler.arrange(held.clone(), budget)?;
+            let calibration = Calibration::new(arranged, held, epochs);
             sampler.calibration = Some((calibration, entries));
         }
         Ok(sampler)
@@ -324,7 +320,6 @@ impl Sampler {
     pub(crate) fn arrange(
         &self,
         entries: EntrySource,
-        params: &Params,
         budget: Option<&MemoryBudget>,
     ) -> Result<Evaluation, Error> {
         let rows: Vec<usize> =
@@ -342,7 +337,7 @@ impl Sampler {
             mode: lead.mode,
             partner: lead.partner,
             ranks: &self.ranks,
-            level: params.level(),
+            level: self.level,
             counts: &counts[lead.mode],
             largest: &largest,
             mean: self.mean,

@@ -14,7 +14,7 @@ use super::rows::RowConditional;
 use super::view::View;
 use super::view::tests::{counts, view};
 use crate::model::locate;
-use crate::params::Params;
+use crate::params::{CheckedParams, Params};
 use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
 use crate::world::{WorldParams, generate};
 
@@ -264,7 +264,8 @@ fn the_mean_model_predicts_like_all_draws_together() {
     let mut problem = Problem::builder(world.ratings.clone()).sizes(vec![500, 300, 24]).build().unwrap();
     let params = Params { ranks: vec![8], threads: 1, ..Params::default() };
     let entries = EntrySource::Memory(problem.take_entries());
-    let mut sampler = Sampler::new(&problem, entries, &params, None, None).unwrap();
+    let CheckedParams::Bayes(checked) = params.checked(&problem).unwrap() else { panic!("{params:?}") };
+    let mut sampler = Sampler::new(&problem, entries, &checked, None, None).unwrap();
     let test = locate(problem.modes(), &world.test).unwrap();
     let rmse = |predictions: &[f32]| {
         let errors = predictions.iter().zip(test.values()).map(|(a, b)| f64::from(a - b).powi(2));

@@ -6,18 +6,18 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::engine::{Engine, State};
 use super::epoch::Turn;
 use super::lanes::{Lane, average_core, average_rows};
 use super::method::ModeRows;
 use super::team::Team;
+use super::workspace::{State, Workspace};
 
 /// Numbers in blocks. Nobody ever waits for a lock: tasks that run at once have different blocks.
 type Blocks<'a> = Vec<Mutex<&'a mut [f32]>>;
 
 /// One epoch of the scheme.
 struct BlockEpoch<'a> {
-    engine: &'a Engine,
+    workspace: &'a Workspace,
     /// The core in pieces of a length.
     core: Blocks<'a>,
     piece: usize,
@@ -31,7 +31,7 @@ struct BlockEpoch<'a> {
     stopped: AtomicBool,
 }
 
-impl Engine {
+impl Workspace {
     /// The turns of an epoch one after the other; `false` if it was interrupted on the way.
     pub(super) fn blocks(&mut self, turns: &[Turn], rate: f32, interrupt: &AtomicBool) -> bool {
         let mut state = std::mem::take(&mut self.state);
@@ -47,18 +47,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> BlockEpoch<'a> {
-    fn new(engine: &'a Engine, state: &'a mut State, rate: f32, interrupt: &'a AtomicBool) -> Self {
-        let piece = state.core.len().div_ceil(engine.grid.lanes);
-        let ranks = &engine.contraction.ranks;
-        let factors = state.factors.iter_mut().zip(&engine.modes).zip(ranks);
-        let columns = state.columns.iter_mut().zip(&engine.columns).zip(&engine.column_ranks);
+    fn new(workspace: &'a Workspace, state: &'a mut State, rate: f32, interrupt: &'a AtomicBool) -> Self {
+        let piece = state.core.len().div_ceil(workspace.grid.lanes);
+        let ranks = &workspace.contraction.ranks;
+        let factors = state.factors.iter_mut().zip(&workspace.modes).zip(ranks);
+        let columns = state.columns.iter_mut().zip(&workspace.columns).zip(&workspace.column_ranks);
         BlockEpoch {
-            engine,
+            workspace,
             core: state.core.chunks_mut(piece).map(Mutex::new).collect(),
             piece,
             factors: factors.map(|((rows, placement), &rank)| placement.split(rows, rank)).collect(),
             columns: columns.map(|((rows, placement), &rank)| placement.split(rows, rank)).collect(),
-            taken: (0..engine.grid.lanes).map(|_| AtomicUsize::new(0)).collect(),
+            taken: (0..workspace.grid.lanes).map(|_| AtomicUsize::new(0)).collect(),
             rate,
             interrupt,
             stopped: AtomicBool::new(false),
@@ -66,7 +66,7 @@ impl<'a> BlockEpoch<'a> {
     }
 
     fn run(&self, turns: &[Turn]) -> bool {
-        Team::run(self.engine.grid.lanes, |team, thread| {
+        Team::run(self.workspace.grid.lanes, |team, thread| {
             let mut rounds = 0;
             for &turn in turns {
                 match turn {
@@ -90,7 +90,7 @@ impl<'a> BlockEpoch<'a> {
 
     /// The tasks of a round at once, each lane with a core and small modes of its own, averaged afterwards.
     fn tensor_round(&self, team: &Team, thread: usize, rounds: usize, round: usize) {
-        let lanes = self.engine.grid.lanes;
+        let lanes = self.workspace.grid.lanes;
         // Its own lanes first, whose rows are near; then those that others have not come to yet.
         for lane in (0..lanes).map(|lane| (lane + thread * lanes / team.threads()) % lanes) {
             let mine =
@@ -101,22 +101,22 @@ impl<'a> BlockEpoch<'a> {
         }
         team.wait();
         let lanes: Vec<_> = self
-            .engine
+            .workspace
             .lanes
             .iter()
             .map(|lane| lane.read().unwrap_or_else(PoisonError::into_inner))
             .collect();
         let lanes: Vec<&Lane> = lanes.iter().map(|lane| &**lane).collect();
-        let counts = &self.engine.counts[round];
+        let counts = &self.workspace.counts[round];
         for number in (thread..self.core.len()).step_by(team.threads()) {
             let piece = &mut lock(&self.core[number]);
             let start = number * self.piece;
             average_core(&lanes, counts, start..start + piece.len(), piece);
         }
-        for &mode in &self.engine.private {
-            let bounds = &self.engine.modes[mode].bounds;
-            let rank = self.engine.contraction.ranks[mode];
-            for block in (thread..self.engine.grid.blocks).step_by(team.threads()) {
+        for &mode in &self.workspace.private {
+            let bounds = &self.workspace.modes[mode].bounds;
+            let rank = self.workspace.contraction.ranks[mode];
+            for block in (thread..self.workspace.grid.blocks).step_by(team.threads()) {
                 let rows = &mut lock(&self.factors[mode][block]);
                 average_rows(&lanes, counts, mode, bounds[block] as usize, rows, rank);
             }
@@ -125,7 +125,7 @@ impl<'a> BlockEpoch<'a> {
 
     /// The tasks of a lane, on copies of what all lanes share.
     fn run_lane(&self, number: usize, round: usize) {
-        let Engine { grid, modes, train, lanes, workers, private, .. } = self.engine;
+        let Workspace { grid, modes, train, lanes, workers, private, .. } = self.workspace;
         let lane = &mut *lanes[number].write().unwrap_or_else(PoisonError::into_inner);
         let mut start = 0;
         for piece in &self.core {
@@ -141,8 +141,8 @@ impl<'a> BlockEpoch<'a> {
                 start += block.len();
             }
         }
-        let counts = &self.engine.counts[round];
-        let step = self.engine.tensor_step(self.rate, counts.core_boost, &counts.boosts, self.interrupt);
+        let counts = &self.workspace.counts[round];
+        let step = self.workspace.tensor_step(self.rate, counts.core_boost, &counts.boosts, self.interrupt);
         let mut worker = lock(&workers[number]);
         for task in (number..grid.blocks).step_by(grid.lanes) {
             let block = |mode: usize| {
@@ -169,16 +169,16 @@ impl<'a> BlockEpoch<'a> {
 
     /// The tasks of one turn of a matrix of observed cells, at once.
     fn cells_round(&self, team: &Team, thread: usize, which: usize, shift: usize) {
-        let cells = &self.engine.cells[which];
-        let (rows, columns) = (&self.engine.modes[cells.mode], &self.engine.columns[cells.matrix]);
-        let blocks = self.engine.grid.blocks;
+        let cells = &self.workspace.cells[which];
+        let (rows, columns) = (&self.workspace.modes[cells.mode], &self.workspace.columns[cells.matrix]);
+        let blocks = self.workspace.grid.blocks;
         let mut scratch = cells.scratch();
         for block in (thread..blocks).step_by(team.threads()) {
             let other = (block + shift) % blocks;
             let mut mine = lock(&self.factors[cells.mode][block]);
             let mut its = lock(&self.columns[cells.matrix][other]);
             let (mine, its) = ((&mut **mine, rows.bounds[block]), (&mut **its, columns.bounds[other]));
-            cells.run(shift * blocks + block, mine, its, self.engine.step(self.rate), &mut scratch);
+            cells.run(shift * blocks + block, mine, its, self.workspace.step(self.rate), &mut scratch);
         }
     }
 }

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Reg, Rows, Side, Step};
 
 use super::placement::Placement;
-use crate::params::Params;
+use crate::params::SgdParams;
 use crate::problem::Coupled;
 
 /// The observed cells of a matrix, by tasks: task `shift * blocks + block` has the cells in row block `block` and
@@ -40,7 +40,7 @@ impl Cells {
         matrix: usize,
         coupled: &Coupled,
         weight: f32,
-        params: &Params,
+        params: &SgdParams,
         rank: usize,
         placements: [&Placement; 2],
         seed: u64,
@@ -69,7 +69,7 @@ impl Cells {
         columns.iter().for_each(|&column| counts[column as usize] += 1);
         let reg = counts.iter().map(|&count| params.lambda_reg / count.max(1) as f32).collect();
         let values = order.iter().map(|&place| entries.values()[place as usize]).collect();
-        let kernels = Kernels::new(params.level(), rank, rank);
+        let kernels = Kernels::new(params.common.level, rank, rank);
         Cells { matrix, mode: coupled.mode(), weight, rows, columns, values, tasks, reg, rank, kernels }
     }
 

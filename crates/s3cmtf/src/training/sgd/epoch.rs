@@ -6,8 +6,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::engine::Engine;
 use super::method::TensorStep;
+use super::workspace::Workspace;
 use super::zeros::{Half, half_step};
 use crate::params::Scheme;
 
@@ -20,7 +20,7 @@ pub(super) enum Turn {
     Cells { which: usize, shift: usize },
 }
 
-impl Engine {
+impl Workspace {
     /// One pass over all entries; `false` if it was interrupted on the way.
     pub(crate) fn epoch(&mut self, epoch: usize, rate: f32, interrupt: &AtomicBool) -> bool {
         let turns = self.turns(epoch);
@@ -37,7 +37,7 @@ impl Engine {
 
     /// The turns of an epoch, in an order of its own: tensor rounds, and the matrices' turns evenly between them.
     fn turns(&self, epoch: usize) -> Vec<Turn> {
-        let seed = self.params.seed.wrapping_add((epoch as u64) << 20);
+        let seed = self.params.common.seed.wrapping_add((epoch as u64) << 20);
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut rounds: Vec<usize> = (0..self.grid.rounds()).collect();
         rounds.shuffle(&mut generator);
@@ -78,7 +78,7 @@ impl Engine {
 
     /// One step on each matrix that is fully observed, and on each graph.
     fn whole_matrices(&mut self, rate: f32) {
-        let Engine { params, contraction, zeros, graphs, state, .. } = self;
+        let Workspace { params, contraction, zeros, graphs, state, .. } = self;
         for matrix in zeros.iter() {
             let rank = contraction.ranks[matrix.mode];
             let (rows, columns) = (&mut state.factors[matrix.mode], &mut state.columns[matrix.matrix]);

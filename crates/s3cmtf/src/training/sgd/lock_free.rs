@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rayon::prelude::*;
 use s3cmtf_kernels::SharedRows;
 
-use super::engine::Engine;
 use super::epoch::Turn;
 use super::lanes::{Lane, boost};
 use super::method::ModeRows;
+use super::workspace::Workspace;
 
-impl Engine {
+impl Workspace {
     /// The turns of an epoch, task after task, by whoever comes first; `false` if it was interrupted on the way.
     pub(super) fn lock_free(&mut self, turns: &[Turn], rate: f32, interrupt: &AtomicBool) -> bool {
         let mut state = std::mem::take(&mut self.state);

@@ -2,21 +2,22 @@
 
 mod blocks;
 mod cells;
+mod divergence;
 mod engine;
 mod epoch;
-mod fit;
 mod graph;
 mod lanes;
 mod lock_free;
-mod merit;
 mod method;
 mod objective;
 mod placement;
 mod rate;
+mod relative_objective;
 mod start;
 mod team;
-mod watch;
+mod workspace;
+
 mod zeros;
 
-pub(super) use fit::fit;
+pub(super) use engine::SgdEngine;
 pub use objective::{Gradient, gradient, objective};

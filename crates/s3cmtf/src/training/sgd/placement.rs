@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use crate::model::Contraction;
-use crate::params::Params;
+use crate::params::SgdParams;
 use crate::problem::Problem;
 
 /// The most blocks per mode of a deterministic run, and so the most threads it can use.
@@ -41,7 +41,7 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// A grid for a problem. With `deterministic` it does not depend on the number of threads.
-    pub(crate) fn new(problem: &Problem, params: &Params, contraction: &Contraction) -> Self {
+    pub(crate) fn new(problem: &Problem, params: &SgdParams, contraction: &Contraction) -> Self {
         let entries = problem.entries().len();
         let rows = |mode: usize| problem.modes()[mode].rows();
         let large = |mode: &usize| {
@@ -52,7 +52,7 @@ impl Grid {
         blocked.extend(contraction.outer.iter().copied().filter(large));
         blocked.sort_unstable();
 
-        let lanes = if params.deterministic { MOST_LANES } else { params.n_threads() };
+        let lanes = if params.deterministic { MOST_LANES } else { params.common.threads };
         let context = |blocks: usize| {
             blocks.saturating_pow(blocked.len() as u32) <= (entries / LEAST_TASK).min(MOST_TASKS)
         };

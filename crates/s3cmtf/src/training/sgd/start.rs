@@ -5,20 +5,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use crate::model::{Core, CoupledFactor, Factor, Model};
-use crate::params::{CoreKind, Params, Start};
+use crate::params::{CoreKind, SgdParams, Start};
 use crate::problem::{Absent, Problem};
 
 /// The spread of the noise around the mean start.
 const NOISE: f64 = 0.1;
 
 /// The model that training starts from; rows and columns that `warm` knows are taken from it.
-pub(crate) fn start(problem: &Problem, params: &Params, warm: Option<&Model>) -> Model {
-    let mut generator = Xoshiro256PlusPlus::seed_from_u64(params.seed);
+pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>) -> Model {
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(params.common.seed);
     let ranks = warm.map_or_else(
-        || params.ranks_for(problem.order()),
+        || params.common.ranks.clone(),
         |model| model.factors().iter().map(Factor::rank).collect(),
     );
-    let kind = warm.map_or(params.core, Model::core_kind);
+    let kind = warm.map_or(params.common.core, Model::core_kind);
     let scale = Scale::new(problem);
     let (core, factors) = match params.start {
         Start::Mean => mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),

@@ -1,11 +1,11 @@
-//! The objective of the state an engine is in, up to a constant: enough to tell which of two states is worse.
+//! The objective of the state an workspace is in, up to a constant: enough to tell which of two states is worse.
 
-use super::engine::Engine;
+use super::workspace::Workspace;
 use crate::training::gram::gram;
 
-impl Engine {
+impl Workspace {
     /// The objective less the sums of squares of the data; `rmse` is the training RMSE of the state.
-    pub(super) fn merit(&self, rmse: f64) -> f64 {
+    pub(super) fn relative_objective(&self, rmse: f64) -> f64 {
         let penalty = |values: &[f32]| -> f64 {
             let terms = values.iter().map(|&value| f64::from(value));
             if self.params.l1 { terms.map(|v| 2.0 * v.abs()).sum() } else { terms.map(|v| v * v).sum() }

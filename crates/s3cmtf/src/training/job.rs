@@ -2,13 +2,18 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::als::AlsEngine;
+use super::bayes::BayesEngine;
 use super::budget::MemoryBudget;
 use super::checkpoint::{Checkpointer, EarlyStop};
+use super::engine::Engine;
+use super::offsets;
 use super::run::{DataRecord, Epoch, Stop};
-use super::{als, bayes, offsets, sgd};
+use super::sgd::SgdEngine;
+use super::train::train;
 use crate::Error;
-use crate::model::{Model, SimpleErrors};
-use crate::params::{Algorithm, CoreKind, Params};
+use crate::model::{Model, Offsets, SimpleErrors};
+use crate::params::{Algorithm, CheckedParams, CommonParams, CoreKind, Params};
 use crate::problem::{EntrySource, HoldOut, Mode, Problem};
 
 /// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
@@ -68,13 +73,13 @@ pub(super) struct FitJob<'a> {
     /// The problem without its entries.
     pub(super) problem: &'a Problem,
     pub(super) entries: EntrySource,
-    pub(super) params: &'a Params,
+    pub(super) params: &'a CheckedParams,
     pub(super) sets: Sets,
 }
 
 /// What all fits of a run share.
 pub(super) struct RunContext<'a, 'k> {
-    pub(super) params: &'a Params,
+    pub(super) params: &'a CheckedParams,
     pub(super) warm: Option<&'a Model>,
     /// Where entries that are not in memory have room.
     pub(super) budget: Option<&'a MemoryBudget>,
@@ -83,7 +88,7 @@ pub(super) struct RunContext<'a, 'k> {
     pub(super) checkpointer: Checkpointer<'k>,
 }
 
-impl RunContext<'_, '_> {
+impl<'a> RunContext<'a, '_> {
     /// Fits all entries of a problem, which has none itself.
     pub(super) fn all(
         &mut self,
@@ -105,8 +110,9 @@ impl RunContext<'_, '_> {
         data: &mut DataRecord,
     ) -> Result<FitResult, Error> {
         let params = self.params;
-        let whole = params.patience.map(|_| entries.clone());
-        let (rest, held) = entries.split(how, params.seed)?;
+        let CommonParams { patience, seed, .. } = *params.common();
+        let whole = patience.map(|_| entries.clone());
+        let (rest, held) = entries.split(how, seed)?;
         if test.is_none() {
             data.test_entries = held.len();
         }
@@ -133,7 +139,7 @@ impl RunContext<'_, '_> {
             }
         };
         self.checkpointer.about.first = Some(first.clone());
-        let params = &Params { epochs: first.best_epoch, patience: None, ..params.clone() };
+        let params = &params.for_epochs(first.best_epoch);
         let sets = Sets { reported: test, watched: None };
         let mut last = self.one(FitJob { problem, entries: whole, params, sets })?;
         last.after(&first);
@@ -144,11 +150,19 @@ impl RunContext<'_, '_> {
     pub(super) fn exact(
         &mut self,
         problem: &Problem,
-        entries: EntrySource,
+        entries: &EntrySource,
         test: Option<EntrySource>,
     ) -> Result<Option<FitResult>, Error> {
         let params = self.params;
-        als::exact(FitJob { problem, entries, params, sets: Sets { reported: test, watched: None } }, self)
+        let CheckedParams::Als(own) = params else { return Ok(None) };
+        let job =
+            |entries, reported| FitJob { problem, entries, params, sets: Sets { reported, watched: None } };
+        let mut engine = AlsEngine::exact(job(entries.clone(), test.clone()), own, self)?;
+        let result = train(&mut engine, params.common(), self)?;
+        if !engine.is_exact() {
+            return Ok(None);
+        }
+        Baselines::new(&job(entries.clone(), test))?.add_to(result).map(Some)
     }
 
     /// The settings of [`RunContext::exact`] before a run of others on so many entries of so many modes.
@@ -165,19 +179,43 @@ impl RunContext<'_, '_> {
         Params { algorithm: Algorithm::Als, epochs, lambda_reg, ..params.clone() }
     }
 
-    fn one(&mut self, task: FitJob<'_>) -> Result<FitResult, Error> {
+    fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
+        let params = job.params;
         // Before training, which takes the entries.
-        let rows: Vec<usize> = task.problem.modes().iter().map(Mode::rows).collect();
-        let (offsets, range) = offsets::fit(&task.entries, &rows, task.params.seed)?;
-        let reported = task.sets.reported.as_ref();
+        let baselines = Baselines::new(&job)?;
+        let mut engine = self.engine(job)?;
+        let result = train(engine.as_mut(), params.common(), self)?;
+        baselines.add_to(result)
+    }
+
+    /// The engine of each algorithm.
+    fn engine(&self, job: FitJob<'_>) -> Result<Box<dyn Engine + 'a>, Error> {
+        Ok(match job.params {
+            CheckedParams::Bayes(params) => Box::new(BayesEngine::new(job, params, self)?),
+            CheckedParams::Sgd(params) => Box::new(SgdEngine::new(job, params, self)?),
+            CheckedParams::Als(params) => Box::new(AlsEngine::new(job, params, self)?),
+        })
+    }
+}
+
+/// What every model is compared with.
+struct Baselines {
+    offsets: Offsets,
+    simple: Option<SimpleErrors>,
+}
+
+impl Baselines {
+    fn new(job: &FitJob<'_>) -> Result<Self, Error> {
+        let rows: Vec<usize> = job.problem.modes().iter().map(Mode::rows).collect();
+        let (offsets, range) = offsets::fit(&job.entries, &rows, job.params.common().seed)?;
+        let reported = job.sets.reported.as_ref();
         let simple = reported.map(|entries| offsets.errors(entries, range)).transpose()?.flatten();
-        let mut fitted = match task.params.algorithm {
-            Algorithm::Bayes => bayes::fit(task, self),
-            Algorithm::Sgd => sgd::fit(task, self),
-            Algorithm::Als => als::fit(task, self),
-        }?;
-        fitted.model = fitted.model.with_offsets(offsets)?;
-        fitted.simple = simple;
-        Ok(fitted)
+        Ok(Baselines { offsets, simple })
+    }
+
+    fn add_to(self, mut result: FitResult) -> Result<FitResult, Error> {
+        result.model = result.model.with_offsets(self.offsets)?;
+        result.simple = self.simple;
+        Ok(result)
     }
 }

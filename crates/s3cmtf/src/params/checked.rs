@@ -1,0 +1,310 @@
+//! Settings that were checked against a problem: each algorithm has its own, and only those.
+
+use s3cmtf_kernels::Level;
+
+use super::{
+    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start, partial,
+};
+use crate::Error;
+use crate::problem::{Absent, Problem};
+
+/// The settings of an algorithm.
+#[derive(Clone, Debug)]
+pub(crate) enum CheckedParams {
+    Bayes(BayesParams),
+    Sgd(SgdParams),
+    Als(AlsParams),
+}
+
+/// The settings that every algorithm has.
+#[derive(Clone, Debug)]
+pub(crate) struct CommonParams {
+    /// One for each mode; none if they are for the algorithm to find.
+    pub(crate) ranks: Vec<usize>,
+    pub(crate) core: CoreKind,
+    pub(crate) epochs: usize,
+    pub(crate) patience: Option<usize>,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+    pub(crate) level: Level,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct BayesParams {
+    pub(crate) common: CommonParams,
+    pub(crate) without: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SgdParams {
+    pub(crate) common: CommonParams,
+    pub(crate) method: Method,
+    pub(crate) scheme: Scheme,
+    pub(crate) deterministic: bool,
+    pub(crate) start: Start,
+    /// `None` fits it to the data.
+    pub(crate) rate: Option<f32>,
+    pub(crate) decay: f32,
+    pub(crate) lambda_reg: f32,
+    pub(crate) lambda_couple: f32,
+    pub(crate) l1: bool,
+    pub(crate) nonnegative: bool,
+    pub(crate) tolerance: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AlsParams {
+    pub(crate) common: CommonParams,
+    pub(crate) lambda_reg: f32,
+    pub(crate) lambda_couple: f32,
+}
+
+impl CheckedParams {
+    pub(crate) fn common(&self) -> &CommonParams {
+        match self {
+            CheckedParams::Bayes(BayesParams { common, .. })
+            | CheckedParams::Sgd(SgdParams { common, .. })
+            | CheckedParams::Als(AlsParams { common, .. }) => common,
+        }
+    }
+
+    /// The same for so many epochs, whatever comes of them.
+    pub(crate) fn for_epochs(&self, epochs: usize) -> Self {
+        let mut params = self.clone();
+        let (CheckedParams::Bayes(BayesParams { common, .. })
+        | CheckedParams::Sgd(SgdParams { common, .. })
+        | CheckedParams::Als(AlsParams { common, .. })) = &mut params;
+        (common.epochs, common.patience) = (epochs, None);
+        params
+    }
+}
+
+impl CommonParams {
+    /// Whether ranks are for the algorithm to find.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.ranks.is_empty()
+    }
+}
+
+impl Params {
+    /// Checks that every setting is in its range, and that the ranks fit the problem.
+    ///
+    /// # Errors
+    /// Names the first setting that is not, its value and its range.
+    pub fn check(&self, problem: &Problem) -> Result<(), Error> {
+        self.checked(problem).map(drop)
+    }
+
+    /// The settings of a run on a problem, checked and resolved: what training goes by.
+    ///
+    /// # Errors
+    /// As [`Params::check`].
+    pub(crate) fn checked(&self, problem: &Problem) -> Result<CheckedParams, Error> {
+        let order = problem.order();
+        let list = || self.ranks_word();
+        if self.is_auto() && self.algorithm != Algorithm::Bayes {
+            let expected = format!("a number when the algorithm is {}", self.algorithm.name());
+            return Err(Error::param("rank", expected, "auto"));
+        }
+        if self.ranks.len() > 1 && self.ranks.len() != order {
+            return Err(Error::param("ranks", format!("one number, or {order}, one per mode"), list()));
+        }
+        if let Some(rank) = self.ranks.iter().find(|&&rank| rank == 0 || rank > MAX_RANK) {
+            return Err(Error::param("rank", format!("from 1 to {MAX_RANK}"), rank));
+        }
+        let ranks = self.ranks_for(order);
+        if self.core == CoreKind::Diagonal && ranks.iter().any(|&rank| rank != ranks[0]) {
+            return Err(Error::param("ranks", "the same for all modes when the core is diagonal", list()));
+        }
+        let full = self.core == CoreKind::Full || self.orthogonal;
+        if full
+            && !self.is_auto()
+            && ranks
+                .iter()
+                .try_fold(1usize, |size, &rank| size.checked_mul(rank))
+                .is_none_or(|size| size > MAX_CORE)
+        {
+            let expected = format!("small enough for a core of at most {MAX_CORE} numbers (their product)");
+            return Err(Error::param("ranks", expected, list()));
+        }
+        if self.epochs == 0 {
+            return Err(Error::param("epochs", "1 or more", self.epochs));
+        }
+        if let Some(rate) = self.rate
+            && !(rate.is_finite() && rate > 0.0)
+        {
+            return Err(Error::param("rate", "above 0 and finite", rate));
+        }
+        for (name, value) in [
+            ("decay", f64::from(self.decay)),
+            ("lambda-reg", f64::from(self.lambda_reg)),
+            ("lambda-couple", f64::from(self.lambda_couple)),
+            ("tolerance", self.tolerance),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::param(name, "0 or more and finite", value));
+            }
+        }
+        if self.patience == Some(0) {
+            return Err(Error::param("patience", "1 or more", 0));
+        }
+        self.check_own()?;
+        match self.algorithm {
+            Algorithm::Bayes => self.check_bayes(order)?,
+            Algorithm::Als => check_als(problem)?,
+            Algorithm::Sgd => {}
+        }
+        if self.nonnegative && self.orthogonal {
+            return Err(Error::param(
+                "orthogonal",
+                "off when the factors are non-negative (QR makes signs)",
+                "on",
+            ));
+        }
+        if self.deterministic && self.scheme == Scheme::LockFree && self.n_threads() > 1 {
+            return Err(Error::param("scheme", "blocks when the run is deterministic", "lock-free"));
+        }
+        if self.threads > 1024 {
+            return Err(Error::param("threads", "from 0 (all cores) to 1024", self.threads));
+        }
+        if let Some(instructions) = self.instructions
+            && !Instructions::available().contains(&instructions)
+        {
+            let names: Vec<&str> = Instructions::available().iter().map(|one| one.name()).collect();
+            let expected = format!("what this machine has ({})", names.join(", "));
+            return Err(Error::param("instructions", expected, instructions.name()));
+        }
+        Ok(self.resolve(order))
+    }
+
+    /// The settings of the algorithm, without the others.
+    fn resolve(&self, order: usize) -> CheckedParams {
+        let common = CommonParams {
+            ranks: if self.is_auto() { Vec::new() } else { self.ranks_for(order) },
+            core: self.core,
+            epochs: self.epochs,
+            patience: self.patience,
+            seed: self.seed,
+            threads: self.n_threads(),
+            level: self.level(),
+        };
+        let Params { lambda_reg, lambda_couple, .. } = *self;
+        match self.algorithm {
+            Algorithm::Bayes => CheckedParams::Bayes(BayesParams { common, without: self.without.clone() }),
+            Algorithm::Sgd => CheckedParams::Sgd(SgdParams {
+                common,
+                method: self.method,
+                scheme: self.scheme,
+                deterministic: self.deterministic,
+                start: self.start,
+                rate: self.rate,
+                decay: self.decay,
+                lambda_reg,
+                lambda_couple,
+                l1: self.l1,
+                nonnegative: self.nonnegative,
+                tolerance: self.tolerance,
+            }),
+            Algorithm::Als => CheckedParams::Als(AlsParams { common, lambda_reg, lambda_couple }),
+        }
+    }
+
+    /// No setting that the algorithm does not have is other than usual: it would be ignored.
+    fn check_own(&self) -> Result<(), Error> {
+        let (here, usual) = (partial::by_name(self), partial::by_name(&Params::default()));
+        let ignored =
+            here.iter().find(|(name, value)| !self.algorithm.has(name) && usual.get(*name) != Some(value));
+        match ignored {
+            Some((name, _)) => {
+                let expected = format!("{} when there is {name}", partial::with(name));
+                Err(Error::param("algorithm", expected, self.algorithm.name()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_bayes(&self, order: usize) -> Result<(), Error> {
+        // One concept is the constant that all models of bayes have; nothing would be left.
+        if self.ranks.contains(&1) {
+            return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
+        }
+        if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
+    }
+
+    /// Whether draws can have as many columns as are asked for, and their core is not too large.
+    fn check_columns(&self, order: usize) -> Result<(), Error> {
+        let Some(most) = most_columns(order) else {
+            let expected = format!("als or sgd for a diagonal core of {order} modes");
+            return Err(Error::param("algorithm", expected, "bayes"));
+        };
+        // Up to so many modes the ranks that are found make a full core that is not too large either.
+        const ORTHOGONAL: usize = 7;
+        if self.orthogonal && self.is_auto() && order > ORTHOGONAL {
+            let expected = format!("off for a diagonal core of {order} modes, unless there is a rank");
+            return Err(Error::param("orthogonal", expected, "on"));
+        }
+        let (rank, least) = (self.ranks_for(order)[0], order + 2);
+        if self.is_auto() || (least..=most).contains(&rank) {
+            return Ok(());
+        }
+        let expected = format!(
+            "auto, or from {least} to {most}, for a diagonal core of {order} modes with algorithm bayes, which has {} columns for \
+             the mean and offsets (als and sgd take any rank)",
+            order + 1
+        );
+        Err(Error::param("rank", expected, rank))
+    }
+}
+
+fn check_als(problem: &Problem) -> Result<(), Error> {
+    if problem.coupled().iter().any(|matrix| matrix.kind() == Absent::Graph) {
+        return Err(Error::param("algorithm", "bayes or sgd when a coupled matrix is a graph", "als"));
+    }
+    Ok(())
+}
+
+/// The most columns that a diagonal core of bayes may have: its draws have a full core, with as many concepts in each mode as columns
+/// are left when those of the other modes' offsets are taken off. Nothing if not even one that interacts is possible.
+fn most_columns(order: usize) -> Option<usize> {
+    let fits = |concepts: &usize| concepts.checked_pow(order as u32).is_some_and(|size| size <= MAX_CORE);
+    let most = (3..MAX_RANK).take_while(fits).last()?;
+    Some((most + order - 1).min(MAX_RANK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Entries;
+
+    #[test]
+    fn a_setting_that_the_algorithm_would_ignore_is_refused() {
+        let entries = Entries::new(vec![vec![0, 1], vec![1, 0]], vec![1.0, 2.0]).unwrap();
+        let problem = Problem::builder(entries).build().unwrap();
+        let refused = |params: Params| params.check(&problem).unwrap_err().to_string();
+        let bayes = Params { ranks: vec![2], ..Params::default() };
+        assert!(bayes.check(&problem).is_ok());
+        for (params, expected) in [
+            (Params { scheme: Scheme::LockFree, ..bayes.clone() }, "sgd when there is scheme"),
+            (Params { start: Start::Random, ..bayes.clone() }, "sgd when there is start"),
+            (Params { decay: 0.2, ..bayes.clone() }, "sgd when there is decay"),
+            (Params { lambda_reg: 0.2, ..bayes.clone() }, "sgd or als when there is lambda_reg"),
+            (Params { ranks: vec![1], ..bayes.clone() }, "sgd or als when a rank is 1"),
+        ] {
+            assert_eq!(refused(params), format!("algorithm should be {expected}, but is bayes"));
+        }
+        let als = Params { ranks: vec![1], ..Params::als() };
+        assert!(als.check(&problem).is_ok());
+        let error = refused(Params { patience: Some(3), ..als.clone() });
+        assert_eq!(error, "algorithm should be bayes or sgd when there is patience, but is als");
+        let error = refused(Params { without: vec![Part::Shares], ..als });
+        assert_eq!(error, "algorithm should be bayes when there is without, but is als");
+    }
+
+    #[test]
+    fn what_an_older_version_ignored_is_as_usual() {
+        let old = Params { scheme: Scheme::LockFree, lambda_reg: 0.5, seed: 7, ..Params::default() };
+        assert_eq!(old.without_ignored(), Params { seed: 7, ..Params::default() });
+        let sgd = Params { scheme: Scheme::LockFree, lambda_reg: 0.5, ..Params::sgd() };
+        assert_eq!(sgd.without_ignored(), sgd);
+    }
+}

@@ -1,0 +1,86 @@
+//! The sampler as an engine: an epoch is a sweep of draws.
+
+use std::sync::atomic::AtomicBool;
+
+use super::{Evaluation, Sampler};
+use crate::Error;
+use crate::model::Model;
+use crate::params::BayesParams;
+use crate::training::budget::MemoryBudget;
+use crate::training::checkpoint::StateArrays;
+use crate::training::engine::{Best, Engine, Rmses};
+use crate::training::job::{FitJob, RunContext};
+
+/// A sampler and the entries that its models are evaluated on.
+pub(in crate::training) struct BayesEngine<'a> {
+    sampler: Sampler,
+    reported: Option<Evaluation>,
+    watched: Option<Evaluation>,
+    budget: Option<&'a MemoryBudget>,
+}
+
+impl<'a> BayesEngine<'a> {
+    pub(in crate::training) fn new(
+        job: FitJob<'_>,
+        params: &BayesParams,
+        context: &RunContext<'a, '_>,
+    ) -> Result<Self, Error> {
+        let FitJob { problem, entries, sets, .. } = job;
+        let (warm, budget) = (context.warm, context.budget);
+        let sampler = Sampler::new(problem, entries, params, warm, budget)?;
+        let reported = sets.reported.map(|entries| sampler.arrange(entries, budget)).transpose()?;
+        let watched = sets.watched.map(|entries| sampler.arrange(entries, budget)).transpose()?;
+        Ok(BayesEngine { sampler, reported, watched, budget })
+    }
+
+    /// Lets the sets have the ranks that the sampler has.
+    fn follow(&mut self) {
+        let sets = [&mut self.reported, &mut self.watched];
+        sets.into_iter().flatten().for_each(|set| self.sampler.follow(set));
+    }
+}
+
+impl Engine for BayesEngine<'_> {
+    fn epoch(&mut self, _epoch: usize, interrupt: &AtomicBool) -> Result<bool, Error> {
+        if !self.sampler.epoch(interrupt)? {
+            return Ok(false);
+        }
+        self.sampler.join(self.budget)?;
+        if self.sampler.shed() {
+            self.follow();
+        }
+        Ok(true)
+    }
+
+    fn evaluate(&mut self) -> Result<Rmses, Error> {
+        let (train, sets) = self.sampler.rmse(&[self.reported.as_ref(), self.watched.as_ref()])?;
+        Ok(Rmses { train, test: sets[0], watched: sets[1] })
+    }
+
+    fn may_be_best(&self) -> bool {
+        // Early draws are not typical, and what they come to is no reason to stop.
+        self.sampler.is_typical()
+    }
+
+    fn model(&self) -> Model {
+        self.sampler.model()
+    }
+
+    fn cells(&self) -> f64 {
+        self.sampler.entries() as f64
+    }
+
+    fn save(&self, best: Option<Best>) -> StateArrays {
+        let mut arrays = self.sampler.numbers();
+        arrays.put_doubles("best", &Best::numbers(best));
+        arrays
+    }
+
+    fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {
+        let mut best = [0.0; 2];
+        arrays.get_doubles("best", &mut best)?;
+        self.sampler.restore(arrays, epochs as u64, self.budget)?;
+        self.follow();
+        Ok(Best::from_numbers(best, epochs))
+    }
+}

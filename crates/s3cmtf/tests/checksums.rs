@@ -1,0 +1,73 @@
+//! On fixed data and seeds, models are bitwise what they have always been: whoever changes how they are computed, and not
+//! what, finds out here. A change of the method changes these numbers in the same commit, and says so.
+
+use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::{CoreKind, HoldOut, Instructions, Model, Params, Problem, Run, Training};
+
+fn world() -> Problem {
+    let world = WorldParams { users: 300, businesses: 120, ratings: 6_000, ..WorldParams::default() };
+    generate(&world).problem().unwrap()
+}
+
+fn checksum(model: &Model) -> u64 {
+    let factors = model.factors().iter().flat_map(|factor| factor.values());
+    let coupled = model.coupled().iter().flat_map(|matrix| matrix.factor.values());
+    let numbers = model.core().values().iter().chain(factors).chain(coupled);
+    // FNV-1a over the bits.
+    numbers.fold(0xcbf2_9ce4_8422_2325, |hash, number| {
+        number
+            .to_bits()
+            .to_le_bytes()
+            .iter()
+            .fold(hash, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    })
+}
+
+/// Plain instructions, so that every machine has the same sums.
+fn run(params: Params, holdout: Option<HoldOut>) -> Run {
+    let params = Params { threads: 2, instructions: Some(Instructions::Portable), ..params };
+    let training = Training::new(world(), params);
+    let training = match holdout {
+        Some(how) => training.holdout_by(how),
+        None => training,
+    };
+    training.run(|_| {}).unwrap()
+}
+
+#[track_caller]
+fn expect(run: &Run, expected: u64) {
+    let found = checksum(&run.model);
+    assert_eq!(found, expected, "{found:#018x} after {} epochs", run.record.summary.epochs);
+}
+
+#[test]
+fn bayes() {
+    expect(&run(Params { ranks: vec![6], epochs: 24, ..Params::default() }, None), 0xa906_9ae0_f5f6_40af);
+    expect(&run(Params { epochs: 24, ..Params::default() }, None), 0x059b_2d0d_b6d3_0c7d);
+    let diagonal = Params { ranks: vec![8], core: CoreKind::Diagonal, epochs: 24, ..Params::default() };
+    expect(&run(diagonal, None), 0xd785_6a7a_65d9_6210);
+    let patient = Params { ranks: vec![4], epochs: 24, patience: Some(2), ..Params::default() };
+    expect(&run(patient, Some(HoldOut::Random(0.2))), 0xff00_ad08_e9b8_9236);
+}
+
+#[test]
+fn sgd() {
+    let params = || Params { ranks: vec![4], epochs: 6, deterministic: true, ..Params::sgd() };
+    expect(&run(params(), None), 0x740d_d8c5_8618_2741);
+    expect(&run(Params { rate: Some(4.0), ..params() }, None), 0xa524_5cf0_b8c3_893e);
+    expect(
+        &run(Params { epochs: 20, patience: Some(1), ..params() }, Some(HoldOut::Random(0.2))),
+        0x943a_31d5_74ec_dbf0,
+    );
+    expect(
+        &run(Params { nonnegative: true, core: CoreKind::Diagonal, ..params() }, None),
+        0xb2f5_5840_9408_1a7b,
+    );
+}
+
+#[test]
+fn als() {
+    let tensor = Problem::builder(world().entries().clone()).build().unwrap();
+    let params = Params { ranks: vec![3], epochs: 60, threads: 2, ..Params::als() };
+    expect(&Training::new(tensor, params).run(|_| {}).unwrap(), 0xdf1e_0f93_fc49_e426);
+}
