@@ -110,7 +110,7 @@ impl Calibration {
         core: &CoreState,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
-            let pass = Pass { view: &self.held.0, ranks, factors };
+            let pass = Pass { view: &self.held.0, ranks, factors, peers: None };
             let all = pass.each(&core.values, |_, prediction| prediction)?;
             let rest = pass.each(&core.calm(), |value, prediction| [value - prediction, prediction])?;
             let (mut products, mut squares) = (0.0, 0.0);

@@ -11,7 +11,8 @@ use s3cmtf_kernels::CHUNK;
 
 use super::layout::Layout;
 use super::noise::Noise;
-use super::random::{Generator, gamma, generator, mix, normal};
+use super::peers::{Peers, gather};
+use super::random::{Generator, Streams, gamma, normal};
 use super::view::{EntryRun, View};
 use crate::Error;
 use crate::model::clipped;
@@ -38,6 +39,7 @@ pub(super) struct Pass<'a> {
     pub(super) view: &'a View,
     pub(super) ranks: &'a [usize],
     pub(super) factors: &'a [&'a [f32]],
+    pub(super) peers: Option<&'a dyn Peers>,
 }
 
 /// Some entries of a run.
@@ -116,10 +118,17 @@ impl Pass<'_> {
         gradient: bool,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
     ) -> Result<Passed, Error> {
-        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
-        let results: Result<Vec<Passed>, Error> =
-            strips.map(|runs| Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))).collect();
-        let mut results = results?.into_iter();
+        let strips = self.view.strips.len().saturating_sub(1);
+        let own: Result<Vec<(usize, Passed)>, Error> = (0..strips)
+            .into_par_iter()
+            .filter(|&strip| self.peers.is_none_or(|peers| peers.owns(strip, strips)))
+            .map(|strip| {
+                let runs = self.view.strips[strip]..self.view.strips[strip + 1];
+                let passed = Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))?;
+                Ok((strip, passed))
+            })
+            .collect();
+        let mut results = gather(self.peers, own?, strips)?.into_iter();
         let mut total = results.next().unwrap_or_default();
         for (sum, strip) in results {
             total.0 += sum;
@@ -189,12 +198,12 @@ impl<'a> Strip<'a> {
 
     /// The factor's row.
     fn row(&self, row: u32) -> &'a [f32] {
-        let Pass { view, ranks, factors } = *self.pass;
+        let Pass { view, ranks, factors, .. } = *self.pass;
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
     fn go_run(&mut self, run: EntryRun<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
-        let Pass { view, ranks, factors } = *self.pass;
+        let Pass { view, ranks, factors, .. } = *self.pass;
         let mut predictions = [0.0f32; CHUNK];
         let mut total = 0.0;
         view.weigh(factors, ranks, run.rest, &mut self.weights);
@@ -364,18 +373,16 @@ impl CoreState {
         pass: &Pass<'_>,
         noise: &mut Noise,
         all: bool,
-        seed: u64,
-        epoch: u64,
+        streams: Streams,
     ) -> Result<f64, Error> {
         let layout = pass.layout();
         let packed = layout.pack(&self.values);
-        let bits = mix(seed ^ mix(epoch));
         let shares = Shares { view: pass.view, roots: &noise.roots };
         let old_tau = noise.tau;
         // What is left in place of predictions: w (x - x~) + sqrt(w / tau) e, with e of variance one. Signs are as good as
         // normal numbers here, where thousands of them are summed up, and cost nothing.
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let mut signs = mix(bits ^ chunk.first as u64);
+            let mut signs = streams.signs(chunk.first);
             let base = shares.of_run(&chunk.run);
             let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
@@ -391,9 +398,9 @@ impl CoreState {
         let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
-            self.step(pass, &shares, old_tau, &gradient, seed, epoch)?;
+            self.step(pass, &shares, old_tau, &gradient, streams)?;
         }
-        noise.draw_tau(squares, pass.view.entries, seed, epoch);
+        noise.draw_tau(squares, pass.view.entries, streams);
         Ok(squares)
     }
 
@@ -403,11 +410,10 @@ impl CoreState {
         shares: &Shares<'_>,
         tau: f64,
         gradient: &[f32],
-        seed: u64,
-        epoch: u64,
+        streams: Streams,
     ) -> Result<(), Error> {
         let layout = pass.layout();
-        let mut generator = generator(seed, [epoch, 4 << 32, 0]);
+        let mut generator = streams.core();
         let precisions: Vec<f64> =
             (0..self.values.len()).map(|place| self.sets[self.set(place)] * self.relevance(place)).collect();
         // The system is `tau X'WX + Lambda`; the residual of the core as it is, with its random part.

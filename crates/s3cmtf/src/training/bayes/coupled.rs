@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::graph::Graph;
-use super::random::{gamma, generator, normal};
+use super::random::{Streams, gamma, normal};
 use super::rank::some;
 use super::regression::Regression;
 use crate::Error;
@@ -132,19 +132,21 @@ impl Matrix {
 
     /// Draws all that is the matrix's own, given the rows of its mode and what all matrices add to their means; `tau` is the
     /// tensor's precision.
-    pub(super) fn draw(&mut self, rows: &[f32], means: &[f32], tau: f64, seed: u64, epoch: u64) {
-        let (rank, purpose) = (self.rank, (3 << 32) + self.number);
+    pub(super) fn draw(&mut self, rows: &[f32], means: &[f32], tau: f64, streams: Streams) {
+        let (rank, number) = (self.rank, self.number);
         match &mut self.body {
-            Body::Graph(graph) if means.is_empty() => graph.draw(rows, rank, tau, seed, [epoch, purpose, 0]),
+            Body::Graph(graph) if means.is_empty() => {
+                graph.draw(rows, rank, tau, &mut streams.column(number, 0))
+            }
             Body::Graph(graph) => {
                 let rest: Vec<f32> = rows.iter().zip(means).map(|(row, mean)| row - mean).collect();
-                graph.draw(&rest, rank, tau, seed, [epoch, purpose, 0]);
+                graph.draw(&rest, rank, tau, &mut streams.column(number, 0));
             }
-            Body::Cells(cells) => cells.draw(rows, rank, tau, seed, epoch, purpose),
+            Body::Cells(cells) => cells.draw(rows, rank, tau, streams, number),
             Body::Regression(regression) => {
                 let own = rows.iter().zip(means).zip(&regression.means);
                 let rest: Vec<f32> = own.map(|((row, all), own)| row - (all - own)).collect();
-                regression.draw(&rest, rank, seed, [epoch, purpose]);
+                regression.draw(&rest, rank, streams, number);
             }
         }
     }
@@ -265,11 +267,11 @@ impl Cells {
         }
     }
 
-    fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, seed: u64, epoch: u64, purpose: u64) {
+    fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, streams: Streams, matrix: u64) {
         self.tau = self.weight * tau;
         let rows_gram = gram(rows, rank);
-        self.draw_columns(rows, rank, &rows_gram, seed, [epoch, purpose]);
-        let mut generator = generator(seed, [epoch, purpose, u64::MAX]);
+        self.draw_columns(rows, rank, &rows_gram, streams, matrix);
+        let mut generator = streams.matrix(matrix);
         for (k, precision) in self.prior.iter_mut().enumerate() {
             let values = self.columns.iter().skip(k).step_by(rank).map(|&value| f64::from(value));
             let (count, sum) = (self.columns.len() / rank, values.map(|value| value * value).sum::<f64>());
@@ -278,7 +280,7 @@ impl Cells {
         self.gram = gram(&self.columns, rank).into_iter().map(|sum| self.tau * sum).collect();
     }
 
-    fn draw_columns(&mut self, rows: &[f32], rank: usize, rows_gram: &[f64], seed: u64, purpose: [u64; 2]) {
+    fn draw_columns(&mut self, rows: &[f32], rank: usize, rows_gram: &[f64], streams: Streams, matrix: u64) {
         // Where absent cells are zeros, all columns have the same precision.
         let mut base: Vec<f64> =
             rows_gram.iter().map(|sum| if self.zeros { self.tau * sum } else { 0.0 }).collect();
@@ -305,7 +307,7 @@ impl Cells {
                 solve_lower(factor, rank, &mut pull);
                 let mut centre = pull.clone();
                 solve_upper(factor, rank, &mut centre);
-                let mut generator = generator(seed, [purpose[0], purpose[1], number as u64]);
+                let mut generator = streams.column(matrix, number);
                 pull.iter_mut().for_each(|value| *value += normal(&mut generator));
                 solve_upper(factor, rank, &mut pull);
                 column.iter_mut().zip(&pull).for_each(|(value, &drawn)| *value = drawn as f32);

@@ -7,7 +7,7 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-use super::random::{generator, mix, pick};
+use super::random::{Generator, mix, pick};
 use crate::training::sparse::Sparse;
 
 /// The weights that are told apart: none, and powers of two up from the least.
@@ -64,7 +64,7 @@ impl Graph {
     }
 
     /// Draws the weight, given what the prior's mean leaves of the rows.
-    pub(super) fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, seed: u64, purpose: [u64; 3]) {
+    pub(super) fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, generator: &mut Generator) {
         if let Some(fixed) = self.fixed {
             self.lambda = fixed * tau;
             return;
@@ -78,7 +78,7 @@ impl Graph {
         };
         let weights: Vec<f64> =
             std::iter::once(0.0).chain((0..STEPS).map(|step| LEAST * 2.0f64.powi(step))).collect();
-        self.lambda = pick(&mut generator(seed, purpose), &weights, log);
+        self.lambda = pick(generator, &weights, log);
     }
 }
 
@@ -145,6 +145,7 @@ fn spectrum(neighbours: &Sparse, rows: usize) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::training::bayes::random::{Streams, normal};
 
     /// Rows of two concepts, the first of them 1.
     fn rows(value: impl Fn(u64) -> f64) -> Vec<f32> {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     fn spread(number: u64) -> f64 {
-        super::super::random::normal(&mut generator(number, [0, 0, 0]))
+        normal(&mut Streams { seed: number, epoch: 0 }.row(0, 0))
     }
 
     #[test]
@@ -173,9 +174,10 @@ mod tests {
     fn a_graph_of_strangers_weighs_nothing_and_one_of_like_rows_weighs_much() {
         let edges = (0..400u32).flat_map(|row| [(row, (row + 1) % 400, 1.0), (row, (row + 7) % 400, 1.0)]);
         let mut graph = Graph::new(400, edges, None);
-        graph.draw(&rows(spread), 2, 1.0, 1, [1, 1, 1]);
+        let stream = || Streams { seed: 1, epoch: 1 }.column(0, 0);
+        graph.draw(&rows(spread), 2, 1.0, &mut stream());
         assert!(graph.lambda < 0.1, "{}", graph.lambda);
-        graph.draw(&rows(|row| (row as f64 / 400.0 * std::f64::consts::TAU).sin()), 2, 1.0, 1, [1, 1, 1]);
+        graph.draw(&rows(|row| (row as f64 / 400.0 * std::f64::consts::TAU).sin()), 2, 1.0, &mut stream());
         assert!(graph.lambda > 3.0, "{}", graph.lambda);
     }
 }

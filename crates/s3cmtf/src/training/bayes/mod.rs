@@ -13,18 +13,23 @@ mod coupled;
 mod cut;
 mod diagonal;
 mod distinct;
+mod draws;
 mod engine;
 mod graph;
 mod layout;
 mod mean;
+#[cfg(test)]
+mod nodes;
 mod noise;
 mod packed;
+mod peers;
 mod random;
 mod rank;
 mod regression;
 mod rows;
 mod sorted;
 mod state;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -44,7 +49,8 @@ use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
 use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
-use self::random::{gamma, generator, normal};
+use self::peers::Peers;
+use self::random::{Streams, gamma, normal};
 use self::rows::RowConditional;
 use self::view::{Plan, View};
 use crate::Error;
@@ -96,6 +102,8 @@ pub(crate) struct Sampler {
     /// As long as entries are held out: those, and all entries.
     calibration: Option<(Calibration, EntrySource)>,
     epoch: u64,
+    /// The nodes that share the work, if there are others.
+    peers: Option<Box<dyn Peers>>,
     /// The model without its numbers.
     frame: Model,
 }
@@ -139,7 +147,7 @@ impl Sampler {
             Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
         });
         let factors: Vec<Vec<f32>> =
-            (0..order).map(|mode| start_rows(counts[mode].len(), ranks[mode], seed, mode as u64)).collect();
+            (0..order).map(|mode| start_rows(counts[mode].len(), ranks[mode], seed, mode)).collect();
         let mut sampler = Sampler {
             auto,
             level,
@@ -157,6 +165,7 @@ impl Sampler {
             scale: None,
             calibration: None,
             epoch: 0,
+            peers: None,
             views,
             frame: frame(problem, &ranks, range),
             ranks,
@@ -178,12 +187,13 @@ impl Sampler {
     /// If entries cannot be read.
     pub(crate) fn epoch(&mut self, interrupt: &AtomicBool) -> Result<bool, Error> {
         self.epoch += 1;
-        let (seed, epoch) = (self.seed, self.epoch);
+        let epoch = self.epoch;
+        let streams = self.streams();
         self.rescale();
         for number in 0..self.matrices.len() {
             let mode = self.matrices[number].mode;
             let means = self.prior_means(mode);
-            self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, seed, epoch);
+            self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, streams);
         }
         let rehearses =
             self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.rehearses(epoch));
@@ -199,9 +209,9 @@ impl Sampler {
                 noise: &self.noise,
                 matrices: &self.matrices,
                 means: &means,
-                seed,
-                epoch,
+                streams,
                 without: &self.without,
+                peers: self.peers.as_deref(),
                 interrupt,
             }
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
@@ -210,12 +220,13 @@ impl Sampler {
             if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
                 let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
                 let levels: Vec<f32> = levels.copied().collect();
-                self.noise.draw_shares(mode, &drawn.squares, &levels, seed, epoch);
+                self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
             }
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
-        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors };
-        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, seed, epoch)?;
+        let peers = self.peers.as_deref();
+        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors, peers };
+        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, streams)?;
         self.calibrate()?;
         if let Some(share) = share {
             let (tau, spread) = (self.noise.tau, self.spread);
@@ -223,6 +234,10 @@ impl Sampler {
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
         Ok(true)
+    }
+
+    fn streams(&self) -> Streams {
+        Streams { seed: self.seed, epoch: self.epoch }
     }
 
     /// Makes the prior of interactions as tight as the entries held out ask for.
@@ -283,7 +298,7 @@ impl Sampler {
         for mode in 0..self.ranks.len() {
             let rank = self.ranks[mode];
             let rows = self.factors[mode].len() / rank;
-            let mut generator = generator(self.seed, [self.epoch, (5 << 32) + mode as u64, 0]);
+            let mut generator = self.streams().scales(mode);
             let means = self.prior_means(mode);
             let squares = if means.is_empty() {
                 squares(&self.factors[mode], rank)
@@ -361,8 +376,9 @@ impl Sampler {
         let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
         let range = self.allowed();
-        let squares =
-            |view: &View| Pass { view, ranks: &self.ranks, factors: &factors }.squared_error(core, range);
+        let squares = |view: &View| {
+            Pass { view, ranks: &self.ranks, factors: &factors, peers: None }.squared_error(core, range)
+        };
         let rmse = |squares: f64, entries: usize| self.spread * (squares / entries as f64).sqrt();
         let one = |Evaluation(view): &Evaluation| Ok(rmse(squares(view)?, view.entries));
         let sets = sets.iter().map(|set| set.map(one).transpose());
@@ -504,10 +520,11 @@ fn squares(values: &[f32], rank: usize) -> Vec<f64> {
 }
 
 /// Random rows: the first concept is 1, the others are normal.
-fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
+fn start_rows(rows: usize, rank: usize, seed: u64, mode: usize) -> Vec<f32> {
+    let start = Streams { seed, epoch: 0 };
     let mut values = vec![1.0; rows * rank];
     values.par_chunks_exact_mut(rank).enumerate().for_each(|(row, values)| {
-        let mut generator = generator(seed, [0, mode, row as u64]);
+        let mut generator = start.row(mode, row);
         values[1..].iter_mut().for_each(|value| *value = normal(&mut generator) as f32);
     });
     values
@@ -516,7 +533,7 @@ fn start_rows(rows: usize, rank: usize, seed: u64, mode: u64) -> Vec<f32> {
 /// A core in which the second concept of each mode is its offset and like concepts of two modes interact; the rest is random
 /// and weak, so that concepts differ from the start. Where the core is diagonal, like concepts of all modes interact.
 fn start_core(ranks: &[usize], diagonal: bool, seed: u64) -> Vec<f32> {
-    let mut generator = generator(seed, [0, 6 << 32, 0]);
+    let mut generator = Streams { seed, epoch: 0 }.start_core();
     let pairs = ranks.iter().map(|&rank| rank.saturating_sub(1)).min().unwrap_or(1).max(1);
     let pair = (PAIRS / pairs as f32).sqrt();
     let together = if diagonal { ranks.len() } else { 2 };

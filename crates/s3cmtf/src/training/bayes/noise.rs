@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::random::{gamma, generator, pick};
+use super::random::{Streams, gamma, pick};
 
 /// The values of `nu` that are told apart: 4, 5.7, 8 and so on. Below 4, variances of rows would have none themselves.
 const LEAST: f64 = 4.0;
@@ -45,21 +45,14 @@ impl Noise {
     }
 
     /// Draws `tau`, given the sum of squared errors of all entries, each times its rows' shares.
-    pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, seed: u64, epoch: u64) {
-        let mut generator = generator(seed, [epoch, 1 << 32, 0]);
+    pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, streams: Streams) {
+        let mut generator = streams.tau();
         self.tau = gamma(&mut generator, 1.0 + 0.5 * entries as f64, 1.0 + 0.5 * squares).min(MOST);
     }
 
     /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes, and its
     /// offset.
-    pub(super) fn draw_shares(
-        &mut self,
-        mode: usize,
-        squares: &[f64],
-        levels: &[f32],
-        seed: u64,
-        epoch: u64,
-    ) {
+    pub(super) fn draw_shares(&mut self, mode: usize, squares: &[f64], levels: &[f32], streams: Streams) {
         let (counts, tau) = (&self.counts[mode], self.tau);
         let row = |row: usize| {
             let (count, part) = (f64::from(counts[row]), counted(counts[row]));
@@ -83,14 +76,13 @@ impl Noise {
             seen.iter().map(one).sum()
         };
         let values: Vec<f64> = (0..STEPS).map(|step| LEAST * STEP.powi(step)).collect();
-        let purpose = (2 << 32) + mode as u64;
-        let nu = pick(&mut generator(seed, [epoch, purpose, u64::MAX]), &values, likelihood);
+        let nu = pick(&mut streams.shares(mode), &values, likelihood);
         // What one of them may be, so that all of them and `tau` are not beyond what can be told apart: where nearly all
         // entries are fitted exactly, every row would be more predictable than the others.
         let most = (MOST / tau).max(1.0).powf(1.0 / self.counts.len() as f64);
         self.roots[mode].par_iter_mut().with_min_len(1024).enumerate().for_each(|(place, root)| {
             let (count, sum) = row(place);
-            let mut generator = generator(seed, [epoch, purpose, place as u64]);
+            let mut generator = streams.share(mode, place);
             *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).min(most).sqrt() as f32;
         });
         level(&mut self.roots[mode], counts, levels);
@@ -160,11 +152,11 @@ mod tests {
         let mut noise = Noise::new(counts);
         // Every other row scatters three times as much.
         let squares: Vec<f64> = (0..50).map(|row| if row % 2 == 0 { 400.0 } else { 3600.0 }).collect();
-        noise.draw_shares(0, &squares, &[0.0; 50], 1, 1);
+        noise.draw_shares(0, &squares, &[0.0; 50], Streams { seed: 1, epoch: 1 });
         let share = |row: usize| f64::from(noise.roots[0][row]).powi(2);
         let average = |first: usize| (first..50).step_by(2).map(share).sum::<f64>() / 25.0;
         assert!((average(0) / average(1) - 9.0).abs() < 2.0, "{} {}", average(0), average(1));
-        noise.draw_shares(0, &[400.0; 50], &[0.0; 50], 1, 2);
+        noise.draw_shares(0, &[400.0; 50], &[0.0; 50], Streams { seed: 1, epoch: 2 });
         assert!(noise.nu[0] > 100.0 && noise.roots[0].iter().all(|root| (root - 1.0).abs() < 0.2));
     }
 
@@ -173,7 +165,7 @@ mod tests {
         let mut noise = Noise::new(vec![vec![2; 500]]);
         // Every other row fits exactly.
         let squares: Vec<f64> = (0..500).map(|row| if row % 2 == 0 { 0.0 } else { 4.0 }).collect();
-        noise.draw_shares(0, &squares, &[0.0; 500], 1, 1);
+        noise.draw_shares(0, &squares, &[0.0; 500], Streams { seed: 1, epoch: 1 });
         assert!(noise.roots[0].iter().all(|&root| root == 1.0));
     }
 

@@ -10,7 +10,81 @@ const MOST: f64 = 1e12;
 
 pub(super) type Generator = Xoshiro256PlusPlus;
 
-/// The generator of one purpose, such as a row of a mode in an epoch.
+/// The random streams of an epoch. Each has a name here, so that no two are the same and whoever draws has the same numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Streams {
+    pub(super) seed: u64,
+    /// 0 is the start.
+    pub(super) epoch: u64,
+}
+
+/// What streams are of, beside the rows of a mode, whose number is below these.
+const TAU: u64 = 1 << 32;
+const SHARES: u64 = 2 << 32;
+const MATRICES: u64 = 3 << 32;
+const CORE: u64 = 4 << 32;
+const SCALES: u64 = 5 << 32;
+const START: u64 = 6 << 32;
+/// The place of what belongs to no row or column.
+const ALL: u64 = u64::MAX;
+
+impl Streams {
+    /// A row of a mode.
+    pub(super) fn row(self, mode: usize, row: usize) -> Generator {
+        self.stream(mode as u64, row as u64)
+    }
+
+    /// The precision of the tensor's entries.
+    pub(super) fn tau(self) -> Generator {
+        self.stream(TAU, 0)
+    }
+
+    /// How much the shares of a mode's rows differ.
+    pub(super) fn shares(self, mode: usize) -> Generator {
+        self.stream(SHARES + mode as u64, ALL)
+    }
+
+    /// The share of a row.
+    pub(super) fn share(self, mode: usize, row: usize) -> Generator {
+        self.stream(SHARES + mode as u64, row as u64)
+    }
+
+    /// The prior of a coupled matrix.
+    pub(super) fn matrix(self, matrix: u64) -> Generator {
+        self.stream(MATRICES + matrix, ALL)
+    }
+
+    /// A column of a coupled matrix; a graph has one.
+    pub(super) fn column(self, matrix: u64, column: usize) -> Generator {
+        self.stream(MATRICES + matrix, column as u64)
+    }
+
+    /// The core and its prior.
+    pub(super) fn core(self) -> Generator {
+        self.stream(CORE, 0)
+    }
+
+    /// A sign for each of 64 entries, the first of which has this place in its view.
+    pub(super) fn signs(self, first: usize) -> u64 {
+        mix(mix(self.seed ^ mix(self.epoch)) ^ first as u64)
+    }
+
+    /// The scales of a mode's concepts.
+    pub(super) fn scales(self, mode: usize) -> Generator {
+        self.stream(SCALES + mode as u64, 0)
+    }
+
+    /// The core to start from.
+    pub(super) fn start_core(self) -> Generator {
+        self.stream(START, 0)
+    }
+
+    fn stream(self, purpose: u64, place: u64) -> Generator {
+        generator(self.seed, [self.epoch, purpose, place])
+    }
+}
+
+/// The generator of one purpose.
 pub(super) fn generator(seed: u64, purpose: [u64; 3]) -> Generator {
     let mixed = purpose.iter().fold(seed, |state, &part| mix(state ^ mix(part)));
     Generator::seed_from_u64(mixed)

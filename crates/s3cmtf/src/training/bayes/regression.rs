@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::cholesky::{factorize, solve_lower, solve_upper};
-use super::random::{generator, half_cauchy, normal};
+use super::random::{Streams, half_cauchy, normal};
 use super::rank::some;
 use crate::model::{Effects, Factor};
 use crate::problem::{Absent, Coupled};
@@ -106,18 +106,18 @@ impl Regression {
     }
 
     /// Draws effects, given the rows less what other matrices say of them, and how large effects are.
-    pub(super) fn draw(&mut self, rest: &[f32], rank: usize, seed: u64, purpose: [u64; 2]) {
+    pub(super) fn draw(&mut self, rest: &[f32], rank: usize, streams: Streams, matrix: u64) {
         // A draw is the solution for a right side with noise: of variance 1 in rows, of the prior's precision in effects.
         let noisy: Vec<f64> = (0..rest.len() / rank)
             .into_par_iter()
             .with_min_len(PIECE)
             .flat_map_iter(|row| {
-                let mut generator = generator(seed, [purpose[0], purpose[1], row as u64]);
+                let mut generator = streams.column(matrix, row);
                 rest[row * rank..][..rank].iter().map(move |&value| f64::from(value) + normal(&mut generator))
             })
             .collect();
         let mut right = self.transposed(&noisy, rank);
-        let mut random = generator(seed, [purpose[0], purpose[1], u64::MAX]);
+        let mut random = streams.matrix(matrix);
         for column in right.chunks_exact_mut(rank) {
             for (value, precision) in column.iter_mut().zip(&self.precisions) {
                 *value += precision.sqrt() * normal(&mut random);
@@ -378,7 +378,7 @@ mod tests {
             for epoch in 0..DRAWS {
                 let mut regression = Regression::new(&coupled, ROWS, 2);
                 regression.precisions = vec![2.0; 2];
-                regression.draw(&rest, 2, 1, [epoch as u64, 3 << 32]);
+                regression.draw(&rest, 2, Streams { seed: 1, epoch: epoch as u64 }, 0);
                 let effects: Vec<f64> =
                     regression.effects.iter().skip(1).step_by(2).map(|&v| f64::from(v)).collect();
                 // The means are the features times the effects.
@@ -406,7 +406,7 @@ mod tests {
             let (coupled, cells) = matrix(kind);
             let mut regression = Regression::new(&coupled, ROWS, 2);
             let rest: Vec<f32> = (0..ROWS * 2).map(|place| (place as f32).sin()).collect();
-            regression.draw(&rest, 2, 1, [1, 3 << 32]);
+            regression.draw(&rest, 2, Streams { seed: 1, epoch: 1 }, 0);
             let known = regression.known(&regression.effects, 2);
             for row in 0..ROWS {
                 let own = cells.iter().filter(|cell| cell.0 == row);

@@ -9,7 +9,7 @@ use super::core::Pass;
 use super::coupled::Matrix;
 use super::layout::concepts;
 use super::noise::Noise;
-use super::random::{generator, normal};
+use super::random::{Streams, generator, normal};
 use super::rows::RowConditional;
 use super::view::View;
 use super::view::tests::{counts, view};
@@ -129,9 +129,9 @@ fn rows_come_from_their_normal_distribution() {
                     noise: &noise,
                     matrices: &[],
                     means: &[],
-                    seed: 1,
-                    epoch,
+                    streams: Streams { seed: 1, epoch },
                     without: &[],
+                    peers: None,
                     interrupt: &interrupt,
                 };
                 let drawn = given.draw(None).unwrap().unwrap();
@@ -190,7 +190,7 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
         }
         let squares: f64 = errors.iter().map(|error| error * error).sum();
         for view in small.views() {
-            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices() };
+            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices(), peers: None };
             assert!(
                 (pass.squared_error(&small.core, [f32::MIN, f32::MAX]).unwrap() / squares - 1.0).abs() < 1e-5
             );
@@ -220,7 +220,7 @@ fn a_matrix_says_of_a_row_what_its_cells_say() {
         (0..18).map(|place| if place % 3 == 0 { 1.0 } else { (place as f32).sin() }).collect();
     for kind in [Absent::Zeros, Absent::Missing] {
         let mut matrix = matrix(kind, 3);
-        matrix.draw(&rows, &[], 1.5, 1, 1);
+        matrix.draw(&rows, &[], 1.5, Streams { seed: 1, epoch: 1 });
         let cells = matrix.cells().unwrap();
         // A weight of 2 and a tensor's precision of 1.5, in units of the scaled values.
         let tau = 3.0 * cells.scale * cells.scale;

@@ -1,0 +1,132 @@
+//! Draws of rows, given the sums over their entries.
+
+use super::cholesky::{factorize, solve_lower, solve_upper};
+use super::core::OFFSET;
+use super::random::normal;
+use super::rows::RowConditional;
+use super::sums::RowSums;
+use crate::params::Part;
+
+/// What becomes of rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Drawn {
+    pub(super) rows: Vec<f32>,
+    /// For each row the sum of squared errors, each entry's times the shares of its other rows.
+    pub(super) squares: Vec<f64>,
+}
+
+impl Drawn {
+    pub(super) fn append(&mut self, mut other: Drawn) {
+        self.rows.append(&mut other.rows);
+        self.squares.append(&mut other.squares);
+    }
+}
+
+/// Draws one row after the other: the working memory of one thread.
+pub(super) struct Drawer<'a> {
+    given: &'a RowConditional<'a>,
+    /// How far the mean is moved.
+    share: f32,
+    /// Whether that is the mean of rows, not of their distributions.
+    plain: bool,
+    /// The sums so far, in f64: of a row with many entries, and of its coupled matrices.
+    precision: Vec<f64>,
+    pull: Vec<f64>,
+    values: f64,
+    /// The system without the first concept.
+    system: Vec<f64>,
+    row: Vec<f64>,
+}
+
+impl<'a> Drawer<'a> {
+    pub(super) fn new(given: &'a RowConditional<'a>, share: f32) -> Self {
+        let rank = given.ranks[given.view.mode];
+        Drawer {
+            given,
+            share,
+            plain: given.without.contains(&Part::Distributions) || given.without.contains(&Part::Average),
+            precision: vec![0.0; rank * rank],
+            pull: vec![0.0; rank],
+            values: 0.0,
+            system: Vec::new(),
+            row: vec![0.0; rank],
+        }
+    }
+
+    /// Begins another row.
+    pub(super) fn clear(&mut self) {
+        self.precision.fill(0.0);
+        self.pull.fill(0.0);
+        self.values = 0.0;
+    }
+
+    /// Adds sums over some of the row's entries. Their order matters to the last bit.
+    pub(super) fn add(&mut self, sums: &RowSums) {
+        let (rank, pad) = (self.pull.len(), self.given.view.normal.pad());
+        for k in 0..rank {
+            for l in 0..=k {
+                self.precision[k * rank + l] += f64::from(sums.squares[k * pad + l]);
+            }
+            self.pull[k] += f64::from(sums.products[k]);
+        }
+        self.values += sums.values;
+    }
+
+    /// Draws the row whose sums were added.
+    pub(super) fn draw(&mut self, row: usize, drawn: &mut Drawn, natural_params: &mut [f32]) {
+        let RowConditional { view, noise, matrices, means, factors, streams, .. } = *self.given;
+        let rank = self.pull.len();
+        let share = f64::from(noise.roots[view.mode][row]).powi(2);
+        let weight = noise.tau * share;
+        let free = rank - 1;
+
+        // The precision and the pull of all that is known, first concept included.
+        let mut precision: Vec<f64> = self.precision.iter().map(|sum| weight * sum).collect();
+        let mut pull: Vec<f64> = self.pull.iter().map(|sum| weight * sum).collect();
+        let prior = |k: usize| if k > OFFSET { noise.hurdle } else { 1.0 };
+        (1..rank).for_each(|k| precision[k * rank + k] += prior(k));
+        for matrix in matrices.iter().filter(|matrix| matrix.mode == view.mode) {
+            matrix.pull_row(row, factors[view.mode], means, &mut precision, &mut pull);
+        }
+        if let Some(mean) = means.get(row * rank..(row + 1) * rank) {
+            (1..rank).for_each(|k| pull[k] += prior(k) * f64::from(mean[k]));
+        }
+        // Given that the first concept is 1.
+        self.system.clear();
+        for k in 1..rank {
+            self.system.extend_from_slice(&precision[k * rank + 1..(k + 1) * rank]);
+            self.row[k] = pull[k] - precision[k * rank];
+        }
+        if !natural_params.is_empty() && !self.plain {
+            let triangle = (0..free).flat_map(|k| &self.system[k * free..=k * free + k]);
+            for (natural, &number) in natural_params.iter_mut().zip(triangle.chain(&self.row[1..])) {
+                *natural += self.share * (number as f32 - *natural);
+            }
+        }
+        factorize(&mut self.system, free);
+        let values = &mut self.row[1..];
+        solve_lower(&self.system, free, values);
+        // The mean would be L'^-1 of this; a draw is L'^-1 of this and a normal number each.
+        let mut generator = streams.row(view.mode, row);
+        values.iter_mut().for_each(|value| *value += normal(&mut generator));
+        solve_upper(&self.system, free, values);
+        self.row[0] = 1.0;
+        if !natural_params.is_empty() && self.plain {
+            // The distribution that lies at the row itself.
+            let triangle = (0..free).flat_map(|k| (0..=k).map(move |l| f64::from(u8::from(k == l))));
+            let numbers = triangle.chain(self.row[1..].iter().copied());
+            let natural_params = natural_params.iter_mut().zip(numbers);
+            natural_params.for_each(|(natural, number)| *natural += self.share * (number as f32 - *natural));
+        }
+
+        drawn.rows.extend(self.row.iter().map(|&value| value as f32));
+        let mut squares = self.values;
+        for k in 0..rank {
+            let terms = self.precision[k * rank..=k * rank + k].iter().zip(&self.row);
+            let (below, own) = (terms.clone().take(k), terms.skip(k));
+            let product = 2.0 * below.map(|(a, b)| a * b).sum::<f64>() + own.map(|(a, b)| a * b).sum::<f64>();
+            squares += self.row[k] * (product - 2.0 * self.pull[k]);
+        }
+        drawn.squares.push(squares.max(0.0));
+    }
+}
