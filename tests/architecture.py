@@ -25,7 +25,7 @@ CRATES = {
 }
 
 # What each module of the library may use. `params` and `error` are for everybody.
-LAYERS = ["table", "problem", "model", "training", "files"]
+LAYERS = ["table", "problem", "layout", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
 MODULES |= {"discovery": {"table", "problem", "model"}}
 MODULES |= {"report": {"table", "problem", "model", "training", "discovery"}}

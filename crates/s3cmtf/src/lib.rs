@@ -9,6 +9,7 @@ pub mod discovery;
 mod error;
 pub mod files;
 pub mod input;
+mod layout;
 mod model;
 mod params;
 pub mod prepare;

@@ -1,9 +1,6 @@
 //! What comes out: a core, a factor for each mode and for each coupled matrix.
 
-mod chunks;
-mod contraction;
 mod core;
-mod grouping;
 mod normalize;
 mod offsets;
 mod orthogonal;
@@ -12,9 +9,6 @@ mod std_scale;
 mod uncertainty;
 
 pub use self::core::Core;
-pub(crate) use chunks::Chunks;
-pub(crate) use contraction::{Contraction, Position, Scratch, zeros_apart};
-pub(crate) use grouping::{Order, sort_by_row, take_first};
 pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
 pub use predict::Errors;

@@ -6,11 +6,9 @@ use std::ops::{Add, Range};
 use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
 use super::Model;
-use super::chunks::Chunks;
-use super::contraction::Contraction;
-use super::grouping::{Order, deal};
 use super::offsets::no_better;
 use crate::Error;
+use crate::layout::{Chunks, Contraction, Order, deal};
 use crate::problem::{Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
@@ -233,7 +231,7 @@ impl<'a> Prepared<'a> {
         let tasks = deal(&indices[contraction.inner[0]]);
         let order = Order { chunk: CHUNK, tasks: Some(tasks), seed: None, places: true };
         let chunks = Chunks::new(&contraction, indices, values, order);
-        Prepared { core: contraction.pack(&model.core).into(), contraction, factors, chunks }
+        Prepared { core: contraction.pack(model.core.values()).into(), contraction, factors, chunks }
     }
 
     fn sum<S: Send + Default + Add<Output = S>>(

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::als::AlsEngine;
 use super::bayes::BayesEngine;
-use super::budget::MemoryBudget;
 use super::checkpoint::{Checkpointer, EarlyStop};
 use super::engine::Engine;
 use super::offsets;
@@ -12,6 +11,7 @@ use super::run::{DataRecord, Epoch, Stop};
 use super::sgd::SgdEngine;
 use super::train::train;
 use crate::Error;
+use crate::layout::MemoryBudget;
 use crate::model::{Model, Offsets, SimpleErrors};
 use crate::params::{Algorithm, CheckedParams, CommonParams, CoreKind, Params};
 use crate::problem::{EntrySource, HoldOut, Mode, Problem};

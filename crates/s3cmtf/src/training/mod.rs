@@ -2,8 +2,8 @@
 
 mod als;
 mod bayes;
-mod budget;
 mod checkpoint;
+mod cholesky;
 mod engine;
 mod fold_in;
 mod gram;
@@ -17,7 +17,7 @@ mod sgd;
 mod sparse;
 mod train;
 
-pub use budget::{MemoryBudget, Scratch};
+pub use crate::layout::{MemoryBudget, Scratch};
 pub use checkpoint::{Checkpoint, CheckpointMeta, StateArrays};
 pub use fold_in::{FoldIn, Folded};
 pub use memory::Memory;

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::state::{add_square, gram};
 use crate::problem::{Absent, Coupled};
-use crate::training::bayes::cholesky;
+use crate::training::cholesky;
 use crate::training::sparse::Sparse;
 
 /// A coupled matrix by rows and by columns, in units of its root mean square.

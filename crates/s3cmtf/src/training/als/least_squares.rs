@@ -12,7 +12,7 @@ use super::view::View;
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};
-use crate::training::bayes::cholesky;
+use crate::training::cholesky;
 
 /// The least ridge, as a share of what an average row's entries add up to: rows with fewer entries than concepts are still
 /// short, and others do not feel it.

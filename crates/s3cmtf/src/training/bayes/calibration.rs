@@ -7,8 +7,8 @@
 
 use super::Evaluation;
 use super::core::{CoreState, Pass};
-use super::view::View;
 use crate::Error;
+use crate::layout::View;
 use crate::model::{Model, StdScale};
 use crate::problem::{EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;

@@ -9,12 +9,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
-use super::layout::Layout;
 use super::noise::Noise;
 use super::peers::{Peers, gather};
 use super::random::{Generator, Streams, gamma, normal};
-use super::view::{EntryRun, View};
 use crate::Error;
+use crate::layout::CoreOrder;
+use crate::layout::{EntryRun, View};
 use crate::model::clipped;
 use crate::params::Part;
 use crate::training::checkpoint::StateArrays;
@@ -54,10 +54,10 @@ struct Chunk<'a> {
 type Passed = (f64, Vec<f32>);
 
 impl Pass<'_> {
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> CoreOrder {
         let View { mode, partner, rest, normal, .. } = self.view;
         let order: Vec<usize> = [*mode].into_iter().chain(rest.iter().copied()).chain([*partner]).collect();
-        Layout::new(self.ranks, &order, normal.partner_pad())
+        CoreOrder::new(self.ranks, &order, normal.partner_pad())
     }
 
     /// The sum of squared errors of a core's predictions, which are kept within a range.

@@ -5,7 +5,6 @@
 
 use rayon::prelude::*;
 
-use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::graph::Graph;
 use super::random::{Streams, gamma, normal};
 use super::rank::some;
@@ -13,6 +12,7 @@ use super::regression::Regression;
 use crate::Error;
 use crate::problem::{Absent, Coupled};
 use crate::training::checkpoint::StateArrays;
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 

@@ -1,11 +1,11 @@
 //! Draws of rows, given the sums over their entries.
 
-use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core::OFFSET;
 use super::random::normal;
 use super::rows::RowConditional;
 use super::sums::RowSums;
 use crate::params::Part;
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// What becomes of rows.
 #[derive(Clone, Debug, Default, PartialEq)]

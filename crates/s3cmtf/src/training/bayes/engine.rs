@@ -4,9 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Evaluation, Sampler};
 use crate::Error;
+use crate::layout::MemoryBudget;
 use crate::model::Model;
 use crate::params::BayesParams;
-use crate::training::budget::MemoryBudget;
 use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses};
 use crate::training::job::{FitJob, RunContext};

@@ -7,7 +7,8 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-use super::random::{Generator, mix, pick};
+use super::random::{Generator, pick};
+use crate::layout::mix;
 use crate::training::sparse::Sparse;
 
 /// The weights that are told apart: none, and powers of two up from the least.

@@ -6,11 +6,11 @@
 
 use rayon::prelude::*;
 
-use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core;
 use super::coupled::Matrix;
 use super::noise::Noise;
 use crate::params::Part;
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// So many draws are remembered; beyond, older ones fade, as concepts drift.
 const WINDOW: usize = 40;

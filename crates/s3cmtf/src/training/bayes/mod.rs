@@ -4,35 +4,26 @@
 //! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
-mod arranged;
-mod build;
 mod calibration;
-pub(super) mod cholesky;
 mod core;
 mod coupled;
-mod cut;
 mod diagonal;
-mod distinct;
 mod draws;
 mod engine;
 mod graph;
-mod layout;
 mod mean;
 #[cfg(test)]
 mod nodes;
 mod noise;
-mod packed;
 mod peers;
 mod random;
 mod rank;
 mod regression;
 mod rows;
-mod sorted;
 mod state;
 mod sums;
 #[cfg(test)]
 mod tests;
-mod view;
 
 pub(super) use diagonal::concepts;
 pub(super) use engine::BayesEngine;
@@ -43,7 +34,6 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use self::arranged::{Arranged, EntryStats, last_rows};
 use self::calibration::Calibration;
 use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
@@ -52,14 +42,15 @@ use self::noise::Noise;
 use self::peers::Peers;
 use self::random::{Streams, gamma, normal};
 use self::rows::RowConditional;
-use self::view::{Plan, View};
 use crate::Error;
+use crate::layout::MemoryBudget;
+use crate::layout::{Arranged, EntryStats, last_rows};
+use crate::layout::{Plan, View};
 use crate::model::{
     Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
 };
 use crate::params::{BayesParams, CommonParams, CoreKind, Part};
 use crate::problem::{Absent, EntrySource, Problem};
-use crate::training::budget::MemoryBudget;
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
@@ -546,7 +537,7 @@ fn start_core(ranks: &[usize], diagonal: bool, seed: u64) -> Vec<f32> {
             _ => RANDOM * SMALL.powi(active.len() as i32) * normal(&mut generator) as f32,
         }
     };
-    layout::concepts(ranks).map(value).collect()
+    crate::layout::concepts(ranks).map(value).collect()
 }
 
 /// A model of the problem's form without numbers.

@@ -9,8 +9,8 @@ use rand::RngExt;
 use super::Sampler;
 use super::peers::Peers;
 use super::random::Streams;
-use super::view::{Piece, Store, Values};
 use crate::Error;
+use crate::layout::{Piece, Store, Values};
 use crate::params::{CheckedParams, Params};
 use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
 

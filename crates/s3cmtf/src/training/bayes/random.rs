@@ -4,6 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::layout::mix;
+
 /// Precisions beyond these are not told apart.
 const LEAST: f64 = 1e-12;
 const MOST: f64 = 1e12;
@@ -88,14 +90,6 @@ impl Streams {
 pub(super) fn generator(seed: u64, purpose: [u64; 3]) -> Generator {
     let mixed = purpose.iter().fold(seed, |state, &part| mix(state ^ mix(part)));
     Generator::seed_from_u64(mixed)
-}
-
-/// One step of splitmix64: every bit of the result depends on every bit of the number.
-pub(super) fn mix(number: u64) -> u64 {
-    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// A number of the standard normal distribution.

@@ -7,11 +7,11 @@
 
 use rayon::prelude::*;
 
-use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::random::{Streams, half_cauchy, normal};
 use super::rank::some;
 use crate::model::{Effects, Factor};
 use crate::problem::{Absent, Coupled};
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 

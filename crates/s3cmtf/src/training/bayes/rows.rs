@@ -12,7 +12,7 @@ use super::noise::Noise;
 use super::peers::{Peers, gather};
 use super::random::Streams;
 use super::sums::{Folded, RowSums, Summer};
-use super::view::{Block, Piece, View};
+use crate::layout::{Block, Piece, View};
 use crate::{Error, params};
 
 /// All that the rows of a mode depend on.

@@ -2,8 +2,8 @@
 
 use super::Sampler;
 use crate::Error;
+use crate::layout::MemoryBudget;
 use crate::model::{POINTS, StdScale};
-use crate::training::budget::MemoryBudget;
 use crate::training::checkpoint::StateArrays;
 
 impl Sampler {

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
-use super::layout::Layout;
 use super::rows::RowConditional;
-use super::view::EntryRun;
+use crate::layout::CoreOrder;
+use crate::layout::EntryRun;
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
@@ -31,7 +31,7 @@ impl Folded {
     pub(super) fn new(given: &RowConditional<'_>) -> Self {
         let view = given.view;
         let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
-        let core = Layout::new(given.ranks, &order, view.normal.pad()).pack(given.core);
+        let core = CoreOrder::new(given.ranks, &order, view.normal.pad()).pack(given.core);
         let len = given.ranks[view.partner] * view.normal.pad();
         let table = match view.rest.as_slice() {
             [] => core.clone(),

@@ -4,18 +4,18 @@
 use std::sync::atomic::AtomicBool;
 
 use super::Sampler;
-use super::cholesky::{factorize, solve_lower, solve_upper};
 use super::core::Pass;
 use super::coupled::Matrix;
-use super::layout::concepts;
 use super::noise::Noise;
 use super::random::{Streams, generator, normal};
 use super::rows::RowConditional;
-use super::view::View;
-use super::view::tests::{counts, view};
+use crate::layout::View;
+use crate::layout::concepts;
+use crate::layout::view_tests::{counts, view};
 use crate::model::locate;
 use crate::params::{CheckedParams, Params};
 use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::world::{WorldParams, generate};
 
 const RANKS: [usize; 4] = [3, 2, 4, 2];
@@ -44,7 +44,7 @@ impl Small {
         let core = list(RANKS[..order].iter().product());
         let values = list(60);
         let indices = (0..order).map(|mode| {
-            let id = |entry: u64| super::random::mix(entry * 7 + mode as u64) % SIZES[mode] as u64;
+            let id = |entry: u64| crate::layout::mix(entry * 7 + mode as u64) % SIZES[mode] as u64;
             // The last row of each mode has no entry.
             (0..60).map(|entry| (id(entry) as u32).min(SIZES[mode] as u32 - 2)).collect()
         });

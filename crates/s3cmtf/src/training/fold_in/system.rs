@@ -1,7 +1,7 @@
 //! What entries, coupled cells and a prior say about one row: a quadratic form, and the row of its least value.
 
 use crate::model::Core;
-use crate::training::bayes::cholesky::{factorize, solve_lower, solve_upper};
+use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// A quadratic form `u' P u / 2 - h' u` over a row.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use s3cmtf_kernels::Aligned;
 
 use super::placement::{Grid, Placement};
-use crate::model::{Chunks, Contraction, Position};
+use crate::layout::{Chunks, Contraction, Position};
 
 /// What one of the tasks that run at once has for itself.
 #[derive(Default)]

@@ -6,7 +6,8 @@ use s3cmtf_kernels::{CHUNK, Level, Step};
 
 use super::graph::Graph;
 use super::method::{ModeRows, TensorStep};
-use crate::model::{Chunks, Contraction, ErrorSums, Model, Order, Position};
+use crate::layout::{Chunks, Contraction, Order, Position};
+use crate::model::{ErrorSums, Model};
 use crate::params::{Method, Params};
 use crate::problem::{Absent, Coupled, Problem};
 use crate::training::gram::gram;
@@ -44,10 +45,12 @@ pub fn objective(problem: &Problem, model: &Model, params: &Params) -> f64 {
     let lambda_reg = f64::from(params.lambda_reg);
     let (contraction, chunks) = arrange(problem, model, CHUNK);
     let factors: Vec<&[f32]> = model.factors().iter().map(|factor| factor.values()).collect();
-    let errors: ErrorSums =
-        chunks.sum(&contraction, &contraction.pack(model.core()), &factors, |entries, predictions| {
-            ErrorSums::new(&chunks.values[entries], predictions, None)
-        });
+    let errors: ErrorSums = chunks.sum(
+        &contraction,
+        &contraction.pack(model.core().values()),
+        &factors,
+        |entries, predictions| ErrorSums::new(&chunks.values[entries], predictions, None),
+    );
     let sizes = penalty(model.core().values()) + factors.iter().map(|values| penalty(values)).sum::<f64>();
     let mut total = 0.5 * (errors.squared + lambda_reg * sizes);
     for (number, matrix) in problem.coupled().iter().enumerate() {

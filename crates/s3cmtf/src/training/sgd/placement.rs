@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use crate::model::Contraction;
+use crate::layout::Contraction;
 use crate::params::SgdParams;
 use crate::problem::Problem;
 

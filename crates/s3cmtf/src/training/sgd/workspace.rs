@@ -12,9 +12,8 @@ use super::method::Worker;
 use super::placement::{Grid, Placement};
 use super::zeros::Zeros;
 use crate::Error;
-use crate::model::{
-    Chunks, Contraction, ErrorSums, Factor, Model, Order, Position, average_row, zeros_apart,
-};
+use crate::layout::{Chunks, Contraction, Order, Position, zeros_apart};
+use crate::model::{ErrorSums, Factor, Model, average_row};
 use crate::params::SgdParams;
 use crate::problem::{Absent, Entries, Problem, UNKNOWN};
 use crate::training::checkpoint::StateArrays;
@@ -299,7 +298,7 @@ impl Workspace {
     /// The RMSE over arranged entries.
     pub(crate) fn rmse(&self, set: &Chunks) -> f64 {
         let core = self.params.method.unpack(&self.contraction, &self.state.core, self.frame.core());
-        let core = Aligned::from(self.contraction.pack(&core));
+        let core = Aligned::from(self.contraction.pack(core.values()));
         let factors: Vec<&[f32]> = self.state.factors.iter().map(Vec::as_slice).collect();
         let sums: ErrorSums =
             set.sum(&self.contraction, core.as_slice(), &factors, |entries, predictions| {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::{Reg, Side, Step, prefetch};
 
 use super::{ModeRows, TensorStep, Worker, step_all};
-use crate::model::{Chunks, Contraction, Position, Scratch, zeros_apart};
+use crate::layout::{Chunks, Contraction, ContractionScratch as Scratch, Position, zeros_apart};
 use crate::params::CoreKind;
 
 /// Runs `$body` with the inner rows of some entries, whoever they belong to.

@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use s3cmtf_kernels::{Reg, Rows, SharedRows, Step};
 
-use crate::model::{Chunks, Contraction, Core};
+use crate::layout::{Chunks, Contraction};
+use crate::model::Core;
 use crate::params::Method;
 
 /// The rows of one mode that a worker may touch.
@@ -127,17 +128,20 @@ impl Method {
     /// The core as this method's workers want it.
     pub(crate) fn pack(self, contraction: &Contraction, core: &Core) -> Vec<f32> {
         match self {
-            Method::Fast => contraction.pack(core),
+            Method::Fast => contraction.pack(core.values()),
             Method::Opt | Method::Naive => core.values().to_vec(),
         }
     }
 
     /// The core back from what this method's workers make of it.
     pub(crate) fn unpack(self, contraction: &Contraction, packed: &[f32], like: &Core) -> Core {
-        match (self, like) {
-            (Method::Fast, _) => contraction.unpack(packed),
-            (_, Core::Full { ranks, .. }) => Core::full(ranks.clone(), packed.to_vec()),
-            (_, Core::Diagonal(_)) => Core::Diagonal(packed.to_vec()),
+        let values = match self {
+            Method::Fast => contraction.unpack(packed),
+            Method::Opt | Method::Naive => packed.to_vec(),
+        };
+        match like {
+            Core::Full { ranks, .. } => Core::full(ranks.clone(), values),
+            Core::Diagonal(_) => Core::Diagonal(values),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The paper's Algorithm 2: every gradient is contracted from the core anew.
 
 use super::per_entry::{ComputeGradient, Elements, EntryGradient, NONE};
-use crate::model::Contraction;
+use crate::layout::Contraction;
 
 /// S3CMTF-naive.
 pub(super) struct Naive {

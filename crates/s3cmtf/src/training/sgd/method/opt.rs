@@ -1,7 +1,7 @@
 //! The paper's Algorithm 3: the intermediate data S of the prediction gives the gradients by Collapse and division.
 
 use super::per_entry::{ComputeGradient, Elements, EntryGradient, NONE};
-use crate::model::Contraction;
+use crate::layout::Contraction;
 
 /// Below this the division by a factor's or the core's value is not safe, and the product is computed directly.
 const TINY: f32 = 1e-18;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use s3cmtf_kernels::Step;
 
 use super::{ModeRows, TensorStep, Worker, step_all};
-use crate::model::{Chunks, Contraction, Position};
+use crate::layout::{Chunks, Contraction, Position};
 
 /// The gradients of one entry, the regulariser's not included.
 #[derive(Clone, Debug)]

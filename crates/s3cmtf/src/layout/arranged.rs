@@ -2,31 +2,31 @@
 
 use rayon::prelude::*;
 
+use super::budget::MemoryBudget;
 use super::distinct::Distinct;
 use super::sorted::{Sample, best_partner};
 use super::view::{Plan, View};
 use crate::Error;
 use crate::problem::EntrySource;
-use crate::training::budget::MemoryBudget;
 
 /// What is known of entries before they are ordered.
-pub(super) struct EntryStats {
+pub(crate) struct EntryStats {
     /// For each mode and row, how many entries it has.
-    pub(super) counts: Vec<Vec<u32>>,
-    pub(super) range: [f32; 2],
-    pub(super) mean: f64,
-    pub(super) spread: f64,
+    pub(crate) counts: Vec<Vec<u32>>,
+    pub(crate) range: [f32; 2],
+    pub(crate) mean: f64,
+    pub(crate) spread: f64,
     /// The distinct values, if entries are in memory and those are few.
-    pub(super) distinct: Option<Distinct>,
+    pub(crate) distinct: Option<Distinct>,
     /// For each mode, all entries of some of its rows.
-    pub(super) by_row: Vec<Sample>,
+    pub(crate) by_row: Vec<Sample>,
     /// Any entries; none if they are in memory, where nothing has to be guessed.
-    pub(super) sample: Sample,
+    pub(crate) sample: Sample,
 }
 
 impl EntryStats {
     /// Of entries on modes of so many rows.
-    pub(super) fn new(entries: &EntrySource, rows: &[usize]) -> Result<Self, Error> {
+    pub(crate) fn new(entries: &EntrySource, rows: &[usize]) -> Result<Self, Error> {
         let (order, len) = (rows.len(), entries.len());
         let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
         let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
@@ -76,7 +76,7 @@ impl EntryStats {
 }
 
 /// The last row of modes of so many rows.
-pub(super) fn last_rows(rows: &[usize]) -> Vec<u32> {
+pub(crate) fn last_rows(rows: &[usize]) -> Vec<u32> {
     rows.iter().map(|&rows| rows.saturating_sub(1) as u32).collect()
 }
 
@@ -91,17 +91,17 @@ fn spread(mean: f64, variance: f64) -> f64 {
 }
 
 /// Entries as seen from each mode.
-pub(super) struct Arranged {
-    pub(super) views: Vec<View>,
+pub(crate) struct Arranged {
+    pub(crate) views: Vec<View>,
     /// The view with the longest runs.
-    pub(super) lead: usize,
+    pub(crate) lead: usize,
     /// For each mode and row, how many entries it has.
-    pub(super) counts: Vec<Vec<u32>>,
+    pub(crate) counts: Vec<Vec<u32>>,
 }
 
 impl Arranged {
     /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
-    pub(super) fn new(
+    pub(crate) fn new(
         entries: &EntrySource,
         rows: &[usize],
         ranks: &[usize],

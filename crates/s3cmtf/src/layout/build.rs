@@ -1,13 +1,13 @@
 //! Builds a view from entries that come in its order, one by one: those of a part that was read, or whose rows are too many
 //! to be packed.
 
+use super::budget::Scratch;
 use super::cut::Cut;
 use super::view::{Arrays, Plan, RUN, Store, Values, View};
 use crate::Error;
-use crate::training::budget::Scratch;
 
 /// A view that is being built: entries make runs, and runs make pieces.
-pub(super) struct Builder<'a> {
+pub(crate) struct Builder<'a> {
     plan: &'a Plan<'a>,
     rest: Vec<usize>,
     /// The runs and entries that are not on the scratch.
@@ -24,7 +24,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(plan: &'a Plan<'a>, total: usize, scratch: Option<Box<dyn Scratch>>) -> Self {
+    pub(crate) fn new(plan: &'a Plan<'a>, total: usize, scratch: Option<Box<dyn Scratch>>) -> Self {
         let own = if scratch.is_none() { total } else { 0 };
         Builder {
             plan,
@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds entries that come behind those that are there.
-    pub(super) fn add(&mut self, lists: &[&[u32]], values: &[f32], order: &[u32]) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, lists: &[&[u32]], values: &[f32], order: &[u32]) -> Result<(), Error> {
         let Plan { mode, partner, .. } = *self.plan;
         for &entry in order {
             let entry = entry as usize;
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<View, Error> {
+    pub(crate) fn finish(mut self) -> Result<View, Error> {
         self.end_run()?;
         let (written, runs) = (self.cut.pieces().len(), self.cut.runs());
         let cut = std::mem::replace(&mut self.cut, Cut::new(&[], 0));
@@ -126,10 +126,10 @@ impl<'a> Builder<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrange::tests::{counts, view};
     use super::super::cut::PIECE;
     use super::super::sorted::best_partner;
     use super::super::view::Piece;
-    use super::super::view::tests::{counts, view};
     use super::*;
 
     #[test]

@@ -1,14 +1,14 @@
 //! The core's numbers in the order that a view goes through them.
 
 /// For each element of a core, row after row, its place in an order in which other modes come last, the very last padded.
-pub(super) struct Layout {
+pub(crate) struct CoreOrder {
     places: Vec<u32>,
     len: usize,
 }
 
-impl Layout {
-    /// The layout for modes in the given order.
-    pub(super) fn new(ranks: &[usize], order: &[usize], pad: usize) -> Self {
+impl CoreOrder {
+    /// The order for modes in the given order.
+    pub(crate) fn new(ranks: &[usize], order: &[usize], pad: usize) -> Self {
         let mut strides = vec![0usize; ranks.len()];
         let mut stride = 1;
         for (place, &mode) in order.iter().enumerate().rev() {
@@ -17,24 +17,24 @@ impl Layout {
         }
         let places = concepts(ranks)
             .map(|index| index.iter().zip(&strides).map(|(j, stride)| j * stride).sum::<usize>() as u32);
-        Layout { places: places.collect(), len: stride }
+        CoreOrder { places: places.collect(), len: stride }
     }
 
     /// The core in this order.
-    pub(super) fn pack(&self, core: &[f32]) -> Vec<f32> {
+    pub(crate) fn pack(&self, core: &[f32]) -> Vec<f32> {
         let mut packed = vec![0.0; self.len];
         self.places.iter().zip(core).for_each(|(&place, &value)| packed[place as usize] = value);
         packed
     }
 
     /// The core back from this order.
-    pub(super) fn unpack(&self, packed: &[f32]) -> Vec<f32> {
+    pub(crate) fn unpack(&self, packed: &[f32]) -> Vec<f32> {
         self.places.iter().map(|&place| packed[place as usize]).collect()
     }
 }
 
 /// The concepts of each element of a core, the last mode's changing fastest.
-pub(super) fn concepts(ranks: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+pub(crate) fn concepts(ranks: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
     (0..ranks.iter().product::<usize>()).map(move |place| {
         let mut rest = place;
         let mut index = vec![0; ranks.len()];
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn packing_puts_the_last_mode_in_rows_and_is_undone() {
         let core: Vec<f32> = (0..24).map(|value| value as f32 + 1.0).collect();
-        let layout = Layout::new(&[2, 3, 4], &[2, 0, 1], 5);
+        let layout = CoreOrder::new(&[2, 3, 4], &[2, 0, 1], 5);
         let packed = layout.pack(&core);
         assert_eq!(packed.len(), 4 * 2 * 5);
         assert_eq!(layout.unpack(&packed), core);

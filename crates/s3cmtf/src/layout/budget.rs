@@ -35,11 +35,11 @@ impl MemoryBudget {
         MemoryBudget { memory, scratch: Box::new(scratch) }
     }
 
-    pub(super) fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.memory
     }
 
-    pub(super) fn scratch(&self) -> Result<Box<dyn Scratch>, Error> {
+    pub(crate) fn scratch(&self) -> Result<Box<dyn Scratch>, Error> {
         (self.scratch)()
     }
 }

@@ -5,7 +5,7 @@ const LEAST_PIVOT: f64 = 1e-9;
 
 /// The Cholesky factor of a positive definite matrix of `n` rows, of which the lower triangle is given and overwritten.
 /// Where rounding has made it indefinite, the pivot is kept above zero.
-pub(in crate::training) fn factorize(matrix: &mut [f64], n: usize) {
+pub(super) fn factorize(matrix: &mut [f64], n: usize) {
     debug_assert_eq!(matrix.len(), n * n);
     for j in 0..n {
         let diagonal = matrix[j * n + j];
@@ -22,7 +22,7 @@ pub(in crate::training) fn factorize(matrix: &mut [f64], n: usize) {
 }
 
 /// Solves `L x = b` in place.
-pub(in crate::training) fn solve_lower(factor: &[f64], n: usize, b: &mut [f64]) {
+pub(super) fn solve_lower(factor: &[f64], n: usize, b: &mut [f64]) {
     for i in 0..n {
         let row = &factor[i * n..=i * n + i];
         let sum: f64 = row[..i].iter().zip(b.iter()).map(|(a, b)| a * b).sum();
@@ -31,7 +31,7 @@ pub(in crate::training) fn solve_lower(factor: &[f64], n: usize, b: &mut [f64]) 
 }
 
 /// Solves `L' x = b` in place.
-pub(in crate::training) fn solve_upper(factor: &[f64], n: usize, b: &mut [f64]) {
+pub(super) fn solve_upper(factor: &[f64], n: usize, b: &mut [f64]) {
     for i in (0..n).rev() {
         let value = b[i] / factor[i * n + i];
         b[i] = value;

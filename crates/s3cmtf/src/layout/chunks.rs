@@ -1,11 +1,15 @@
 //! Entries in chunks, as the kernels go through them.
 
-use std::ops::{Add, Range};
+use std::ops::Range;
 
-use rayon::prelude::*;
-use s3cmtf_kernels::{CHUNK, prefetch};
-
-use super::contraction::{Contraction, Position};
+/// A mode among the inner or among the outer ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// Its number among the inner modes.
+    Inner(usize),
+    /// Its number among the outer modes.
+    Outer(usize),
+}
 
 /// Entries cut into chunks of at most [`CHUNK`]. The entries of a chunk agree in all outer modes, or it is *mixed*: its
 /// entries need not agree in anything.
@@ -64,49 +68,5 @@ impl Chunks {
                 self.outer[which][self.slots[chunk] as usize + offset]
             }
         }
-    }
-
-    /// Asks for the inner rows of the first entries from `start` on; the kernels look ahead only within a chunk.
-    fn bring_near(&self, contraction: &Contraction, factors: &[&[f32]], start: usize) {
-        const AHEAD: usize = 8;
-        for (indices, &mode) in self.inner.iter().zip(&contraction.inner) {
-            let rank = contraction.ranks[mode];
-            for &row in &indices[start..indices.len().min(start + AHEAD)] {
-                prefetch(factors[mode], row as usize * rank);
-                prefetch(factors[mode], (row as usize + 1) * rank - 1);
-            }
-        }
-    }
-
-    /// Predicts every entry; `factors` are whole factors, `visit` gets the entries of each chunk and their predictions,
-    /// on any thread, and its results are added up in the order of the entries.
-    pub(crate) fn sum<S: Send + Default + Add<Output = S>>(
-        &self,
-        contraction: &Contraction,
-        core: &[f32],
-        factors: &[&[f32]],
-        visit: impl Fn(Range<usize>, &[f32]) -> S + Sync,
-    ) -> S {
-        const PIECE: usize = 256;
-        let pieces = self.chunks().div_ceil(PIECE);
-        let sums: Vec<S> = (0..pieces)
-            .into_par_iter()
-            .map_init(
-                || contraction.scratch(),
-                |scratch, piece| {
-                    let mut predictions = [0.0f32; CHUNK];
-                    let mut sum = S::default();
-                    for chunk in piece * PIECE..((piece + 1) * PIECE).min(self.chunks()) {
-                        let entries = self.entries(chunk);
-                        let predictions = &mut predictions[..entries.len()];
-                        self.bring_near(contraction, factors, entries.end);
-                        contraction.predict(scratch, core, factors, self, chunk, predictions);
-                        sum = sum + visit(entries, predictions);
-                    }
-                    sum
-                },
-            )
-            .collect();
-        sums.into_iter().fold(S::default(), |sum, next| sum + next)
     }
 }

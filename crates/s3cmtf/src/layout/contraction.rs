@@ -3,20 +3,10 @@
 //! The two modes with most rows are *inner*: every entry has rows of its own there. The others are *outer*: entries
 //! that agree in all of them share the core contracted with those rows, a matrix `T` (see `s3cmtf_kernels`).
 
-use s3cmtf_kernels::{Buffers, Kernels, Level, Reg, Side};
+use s3cmtf_kernels::{Buffers, Kernels, Level};
 
-use super::chunks::Chunks;
-use super::core::Core;
+use super::chunks::Position;
 use crate::params::CoreKind;
-
-/// A mode among the inner or among the outer ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// Its number among the inner modes.
-    Inner(usize),
-    /// Its number among the outer modes.
-    Outer(usize),
-}
 
 /// The arrangement of a core for the kernels.
 #[derive(Clone, Debug)]
@@ -49,25 +39,23 @@ impl Contraction {
 
     /// The core's numbers in the arrangement: a slice per combination of outer concepts, or the padded
     /// diagonal.
-    pub(crate) fn pack(&self, core: &Core) -> Vec<f32> {
+    pub(crate) fn pack(&self, values: &[f32]) -> Vec<f32> {
         let mut packed = vec![0.0; self.packed_len()];
-        match core {
-            Core::Diagonal(values) => packed[..values.len()].copy_from_slice(values),
-            Core::Full { values, .. } => {
-                self.each_place(|place, packed_place| packed[packed_place] = values[place])
-            }
+        match self.kind {
+            CoreKind::Diagonal => packed[..values.len()].copy_from_slice(values),
+            CoreKind::Full => self.each_place(|place, packed_place| packed[packed_place] = values[place]),
         }
         packed
     }
 
-    /// The core back from its arrangement.
-    pub(crate) fn unpack(&self, packed: &[f32]) -> Core {
+    /// The core's numbers back from their arrangement.
+    pub(crate) fn unpack(&self, packed: &[f32]) -> Vec<f32> {
         match self.kind {
-            CoreKind::Diagonal => Core::Diagonal(packed[..self.weights].to_vec()),
+            CoreKind::Diagonal => packed[..self.weights].to_vec(),
             CoreKind::Full => {
                 let mut values = vec![0.0; self.ranks.iter().product()];
                 self.each_place(|place, packed_place| values[place] = packed[packed_place]);
-                Core::full(self.ranks.clone(), values)
+                values
             }
         }
     }
@@ -95,7 +83,7 @@ impl Contraction {
         }
     }
 
-    /// Calls `visit` with each element's place in a [`Core`] and in the arrangement.
+    /// Calls `visit` with each element's place in a core and in the arrangement.
     fn each_place(&self, mut visit: impl FnMut(usize, usize)) {
         let order = self.ranks.len();
         let mut index = vec![0usize; order];
@@ -143,59 +131,6 @@ impl Contraction {
         }
     }
 
-    /// Predicts the entries of a chunk; `factors` are whole factors.
-    pub(crate) fn predict(
-        &self,
-        scratch: &mut Scratch,
-        core: &[f32],
-        factors: &[&[f32]],
-        set: &Chunks,
-        chunk: usize,
-        predictions: &mut [f32],
-    ) {
-        let (entries, slots) = (set.entries(chunk), set.slots(chunk));
-        let Scratch { outer, weights, buffers } = scratch;
-        for (which, (rows, &mode)) in outer.iter_mut().zip(&self.outer).enumerate() {
-            let rank = self.ranks[mode];
-            for (row, &index) in rows.chunks_exact_mut(rank).zip(&set.outer[which][slots.clone()]) {
-                row.copy_from_slice(&factors[mode][index as usize * rank..][..rank]);
-            }
-        }
-        let all = self.weights;
-        slots.clone().enumerate().for_each(|(k, _)| self.weigh(outer, k, &mut weights[k * all..][..all]));
-        let side = |which: usize| Side {
-            rows: factors[self.inner[which]],
-            rank: self.ranks[self.inner[which]],
-            indices: &set.inner[which][entries.clone()],
-            base: 0,
-            reg: Reg::None,
-        };
-        match self.kind {
-            CoreKind::Full if set.is_mixed(chunk) => {
-                self.kernels.combine_mixed(core, &weights[..slots.len() * all], buffers);
-                self.kernels.predict_mixed(&side(0), &side(1), buffers, predictions);
-            }
-            CoreKind::Full => {
-                self.kernels.combine(core, &weights[..all], buffers);
-                self.kernels.predict(&side(0), &side(1), buffers, predictions);
-            }
-            CoreKind::Diagonal => {
-                let weights = &mut weights[..all];
-                weights.iter_mut().zip(core).for_each(|(weight, core)| *weight *= core);
-                let (a, b) = (side(0), side(1));
-                let row = |side: &Side<'_, &[f32]>, entry: usize| -> std::ops::Range<usize> {
-                    let start = side.indices[entry] as usize * side.rank;
-                    start..start + side.rank
-                };
-                for (entry, prediction) in predictions.iter_mut().enumerate() {
-                    let terms =
-                        a.rows[row(&a, entry)].iter().zip(&b.rows[row(&b, entry)]).zip(weights.iter());
-                    *prediction = terms.map(|((a, b), weight)| weight * a * b).sum();
-                }
-            }
-        }
-    }
-
     /// Working memory for [`Contraction::predict`] and the fast method.
     pub(crate) fn scratch(&self) -> Scratch {
         let most = self.most_mixed();
@@ -233,7 +168,7 @@ mod tests {
         for level in Level::available() {
             let ranks = [2, 5, 3, 4];
             let values: Vec<f32> = (0..120).map(|value| value as f32 + 1.0).collect();
-            let core = Core::full(ranks.to_vec(), values);
+            let core = values;
             let contraction = Contraction::new(&ranks, &[3, 100, 2, 50], CoreKind::Full, level);
             assert_eq!((contraction.inner, contraction.outer.as_slice()), ([1, 3], &[0, 2][..]));
             assert_eq!(contraction.unpack(&contraction.pack(&core)), core);

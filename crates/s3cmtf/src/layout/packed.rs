@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use s3cmtf_kernels::zeros;
 
 use super::cut::Cut;
+use super::grouping::take_first;
 use super::view::{Arrays, Plan, RUN, Store, Values, View};
-use crate::model::take_first;
 use crate::problem::Packing;
 
 /// Entries of a bucket, as far as its bits allow.
@@ -22,7 +22,7 @@ const SOME: usize = 1 << 10;
 const FIRST: u32 = 16;
 
 /// The view of a plan; nothing if the rows of an entry do not fit into a number.
-pub(super) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Option<View> {
+pub(crate) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Option<View> {
     let packing = Packing::new(plan.largest, &plan.order())?;
     let buckets = Buckets::new(&packing, lists, values.len());
     let mut keys = zeros(values.len());
@@ -250,8 +250,8 @@ fn sort<V: Copy + Default>(keys: &mut [u64], values: &mut [V], other: &mut [Vec<
 mod tests {
     use s3cmtf_kernels::Level;
 
+    use super::super::arrange::tests::counts;
     use super::super::distinct::Distinct;
-    use super::super::view::tests::counts;
     use super::*;
 
     /// All that a view in memory has, with the values of its entries.

@@ -309,7 +309,7 @@ fn rearrange<T: Copy>(numbers: &mut [T], order: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::contraction::Position;
+    use crate::layout::Position;
     use crate::params::CoreKind;
     use s3cmtf_kernels::Level;
 

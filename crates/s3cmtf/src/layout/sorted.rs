@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::random::mix;
+use super::budget::{MemoryBudget, Scratch};
+use super::grouping::sort_by_row;
+use super::mix::mix;
 use super::view::Plan;
 use crate::Error;
-use crate::model::sort_by_row;
 use crate::problem::{EntrySource, Visit};
-use crate::training::budget::{MemoryBudget, Scratch};
 
 /// How many entries are looked at to choose a partner, or to guess where entries lie in an order; never many more.
 const SAMPLE: usize = 1 << 16;
@@ -16,10 +16,10 @@ const MOST: usize = 1 << 20;
 const TOGETHER: usize = 1 << 14;
 
 /// What is done with entries: their rows, mode by mode, their values, and in which order they come.
-pub(super) type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Error> + 'a;
+pub(crate) type Take<'a> = dyn FnMut(&[&[u32]], &[f32], &[u32]) -> Result<(), Error> + 'a;
 
 /// Gives all entries to `take`, some at a time, in the order of a plan.
-pub(super) fn each_sorted(
+pub(crate) fn each_sorted(
     entries: &EntrySource,
     plan: &Plan<'_>,
     budget: &MemoryBudget,
@@ -32,7 +32,7 @@ pub(super) fn each_sorted(
 }
 
 /// The order of entries by the given modes, the first first.
-pub(super) fn order(lists: &[&[u32]], len: usize, modes: &[usize]) -> Vec<u32> {
+pub(crate) fn order(lists: &[&[u32]], len: usize, modes: &[usize]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..len as u32).collect();
     // The last mode first: every sort keeps what the sorts before it did.
     modes.iter().rev().for_each(|&mode| sort_by_row(&mut order, lists[mode], 0));
@@ -130,7 +130,7 @@ impl<'a> Parts<'a> {
 }
 
 /// Some entries, as lists of rows by mode.
-pub(super) struct Sample {
+pub(crate) struct Sample {
     lists: Vec<Vec<u32>>,
     /// One in so many is taken.
     share: u64,
@@ -138,34 +138,34 @@ pub(super) struct Sample {
 
 impl Sample {
     /// An empty sample of so many entries.
-    pub(super) fn new(order: usize, entries: usize) -> Self {
+    pub(crate) fn new(order: usize, entries: usize) -> Self {
         Sample { lists: vec![Vec::new(); order], share: (entries / SAMPLE).max(1) as u64 }
     }
 
     /// Whether what has this number is of the sample.
-    pub(super) fn takes(&self, number: u64) -> bool {
+    pub(crate) fn takes(&self, number: u64) -> bool {
         mix(number).is_multiple_of(self.share)
     }
 
     /// Whether each of the first so many numbers is.
-    pub(super) fn taken(&self, numbers: usize) -> Vec<bool> {
+    pub(crate) fn taken(&self, numbers: usize) -> Vec<bool> {
         (0..numbers as u64).map(|number| self.takes(number)).collect()
     }
 
     /// Takes an entry, as long as there are not too many.
-    pub(super) fn take(&mut self, lists: &[&[u32]], place: usize) {
+    pub(crate) fn take(&mut self, lists: &[&[u32]], place: usize) {
         if self.lists[0].len() < MOST {
             self.lists.iter_mut().zip(lists).for_each(|(taken, list)| taken.push(list[place]));
         }
     }
 
-    pub(super) fn lists(&self) -> &[Vec<u32>] {
+    pub(crate) fn lists(&self) -> &[Vec<u32>] {
         &self.lists
     }
 }
 
 /// The partner with which a mode's entries, of whom these are all those of some rows, fall into fewest runs.
-pub(super) fn best_partner(sample: &[Vec<u32>], mode: usize) -> usize {
+pub(crate) fn best_partner(sample: &[Vec<u32>], mode: usize) -> usize {
     let others = (0..sample.len()).filter(|&other| other != mode);
     let runs = others.map(|partner| {
         let agree = |entry: usize| {

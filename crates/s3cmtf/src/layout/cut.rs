@@ -3,13 +3,13 @@
 use super::view::Piece;
 
 /// The most entries of a piece, unless one run has more.
-pub(super) const PIECE: usize = 1 << 13;
+pub(crate) const PIECE: usize = 1 << 13;
 /// There are at most so many strips, of at least so many entries each.
 const STRIPS: usize = 64;
 const STRIP: usize = 1 << 13;
 
 /// Runs that come one behind the other, and what they were cut into.
-pub(super) struct Cut<'a> {
+pub(crate) struct Cut<'a> {
     /// How many entries each row has.
     counts: &'a [u32],
     /// How many entries there will be, how many there are, and how many runs.
@@ -28,7 +28,7 @@ pub(super) struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    pub(super) fn new(counts: &'a [u32], total: usize) -> Self {
+    pub(crate) fn new(counts: &'a [u32], total: usize) -> Self {
         Cut {
             counts,
             total,
@@ -45,7 +45,7 @@ impl<'a> Cut<'a> {
     }
 
     /// Adds the next run: its row, and how many entries it has.
-    pub(super) fn add(&mut self, row: u32, entries: usize) {
+    pub(crate) fn add(&mut self, row: u32, entries: usize) {
         let (row, run, strips) = (row as usize, self.runs, self.strip_count());
         while self.strips.len() < strips && self.entries >= self.total * self.strips.len() / strips {
             self.strips.push(run);
@@ -89,18 +89,18 @@ impl<'a> Cut<'a> {
     }
 
     /// How many runs there are.
-    pub(super) fn runs(&self) -> usize {
+    pub(crate) fn runs(&self) -> usize {
         self.runs
     }
 
     /// The pieces so far: all runs before the last that can no longer change them.
-    pub(super) fn pieces(&self) -> &[Piece] {
+    pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
     /// There are no more runs: what is left becomes pieces as well. The strips are given by the runs where they begin, and
     /// the end of the last.
-    pub(super) fn finish(mut self) -> (Vec<Piece>, Vec<usize>) {
+    pub(crate) fn finish(mut self) -> (Vec<Piece>, Vec<usize>) {
         self.end_long_row();
         let rows = self.counts.len();
         if self.row < rows {

@@ -11,7 +11,7 @@ const SLOTS: usize = 4 * MOST;
 
 /// The distinct values of ratings, counts and the like. An entry's value can then be kept as its place among them, a quarter
 /// of the memory.
-pub(super) struct Distinct {
+pub(crate) struct Distinct {
     values: Vec<f32>,
     /// For some bits of a value its place, from 1, or that of another with these bits, and then the next slot; 0 is empty.
     slots: Vec<u16>,
@@ -19,7 +19,7 @@ pub(super) struct Distinct {
 
 impl Distinct {
     /// The distinct ones of these; nothing if they are many.
-    pub(super) fn collect(values: &[f32]) -> Option<Self> {
+    pub(crate) fn collect(values: &[f32]) -> Option<Self> {
         let own = |values: &[f32]| Distinct::empty().with(values);
         let both = |all: Distinct, more: Distinct| all.with(&more.values);
         values.par_chunks(TOGETHER).map(own).try_reduce(Distinct::empty, both)
@@ -58,12 +58,12 @@ impl Distinct {
     }
 
     /// The place of a value, which is one of them.
-    pub(super) fn place(&self, value: f32) -> u8 {
+    pub(crate) fn place(&self, value: f32) -> u8 {
         self.find(value).unwrap_or_default()
     }
 
     /// All of them.
-    pub(super) fn values(&self) -> &[f32] {
+    pub(crate) fn values(&self) -> &[f32] {
         &self.values
     }
 }
