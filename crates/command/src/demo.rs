@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         let mut progress = Progress::new(params.epochs, false, args.progress.quiet);
         let training =
             Training::new(problem, params).command(typed_line()).test(world.test.clone()).interrupt(flag);
-        let run = training.run(|epoch| progress.observe(epoch));
+        let run = training.observe(|epoch| progress.observe(epoch)).run();
         progress.finish()?;
         let run = run?;
         if run.record.summary.stop == Stop::Interrupted {

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
             }
         });
     }
-    let run = training.run(|epoch| progress.observe(epoch));
+    let run = training.observe(|epoch| progress.observe(epoch)).run();
     let followed = progress.finish();
     finish(args, &run?, kept.as_ref(), (shown.as_ref(), again), followed)
 }

@@ -83,7 +83,8 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
     for (number, (rest, held)) in (1..).zip(folds) {
         let label = format!("fold {number}/{count}");
         let mut progress = Progress::of_many(&label, params.epochs, args.progress.quiet || args.json);
-        let run = Training::new(rest, params.clone()).interrupt(flag).run(|epoch| progress.observe(epoch));
+        let training = Training::new(rest, params.clone()).interrupt(flag);
+        let run = training.observe(|epoch| progress.observe(epoch)).run();
         progress.finish()?;
         let run = run?;
         let end = &run.record.summary;

@@ -1,5 +1,6 @@
 //! From a problem to a run.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use s3cmtf::input::known_entries;
 use s3cmtf::prepare::find_mode;
-use s3cmtf::{Checkpoint, Entries, HoldOut, Training, files};
+use s3cmtf::{Checkpoint, Entries, Epoch, HoldOut, Training, files};
 
 use crate::convert::said;
 use crate::error::{detached, exception};
@@ -75,7 +76,11 @@ pub(crate) fn train(
                 }
             });
         }
-        training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
+        let observe = |epoch: &Epoch| {
+            tell(serde_json::to_string(epoch).unwrap_or_default());
+            ControlFlow::Continue(())
+        };
+        training.observe(observe).run()
     })?;
     notes.extend(run.notes());
     Ok((Run { run, data: keep.then(|| problem.0.clone()), test: kept }, notes))

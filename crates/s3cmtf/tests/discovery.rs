@@ -12,7 +12,7 @@ fn models(world: &World) -> [(Model, Problem); 2] {
     let sizes = coupled.modes().iter().map(|mode| mode.size()).collect();
     let plain = Problem::builder(world.ratings.clone()).names(names).sizes(sizes).build().unwrap();
     [coupled, plain].map(|problem| {
-        let run = Training::new(problem.clone(), Params::default()).run(|_| ()).unwrap();
+        let run = Training::new(problem.clone(), Params::default()).run().unwrap();
         (run.model, problem)
     })
 }
@@ -136,7 +136,7 @@ fn labels_are_columns_that_were_observed_and_rare_ones_do_not_win() {
         .build()
         .unwrap();
     let run =
-        Training::new(problem.clone(), Params { ranks: vec![6], ..Params::default() }).run(|_| ()).unwrap();
+        Training::new(problem.clone(), Params { ranks: vec![6], ..Params::default() }).run().unwrap();
     let found = discovery::concepts(&run.model, Some(&problem), 5).unwrap();
     let of_items = || found.concepts.iter().filter(|concept| concept.mode == "item" && concept.telling);
     let words: Vec<&str> =

@@ -55,7 +55,7 @@ fn problem(world: &World, ratings: Entries, keep: impl Fn(usize, u32) -> bool) -
 }
 
 fn fit(problem: Problem, params: Params) -> Run {
-    Training::new(problem, params).run(|_| {}).unwrap()
+    Training::new(problem, params).run().unwrap()
 }
 
 /// Asserts that a model has all rows of another one, bit for bit.

@@ -74,7 +74,7 @@ fn models(problem: &Problem) -> Vec<Model> {
     };
     let mut models: Vec<Model> = [base, sgd]
         .into_iter()
-        .map(|params| Training::new(problem.clone(), params).run(|_| ()).unwrap().model)
+        .map(|params| Training::new(problem.clone(), params).run().unwrap().model)
         .collect();
     let factors: Vec<Factor> = models[0].factors().to_vec();
     let core = Core::Diagonal(vec![1.0, -0.5, 2.0, 0.7]);

@@ -107,7 +107,7 @@ fn an_interrupt_keeps_the_trials_so_far() {
 #[test]
 fn a_trial_is_a_training_with_the_same_holdout() {
     let tuned = Tuning::new(matrix(), base(4)).budget(Duration::ZERO).holdout(0.2).run(|_| {}).unwrap();
-    let run = Training::new(matrix(), base(4)).holdout(0.2).run(|_| {}).unwrap();
+    let run = Training::new(matrix(), base(4)).holdout(0.2).run().unwrap();
     let (tried, trained) = (tuned.trials[0].rmse, run.record.summary.test_rmse.unwrap());
     assert!((tried - trained).abs() < 1e-4 * trained, "{tried} {trained}");
 }

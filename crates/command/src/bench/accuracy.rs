@@ -161,7 +161,7 @@ fn measure<'a>(
         }
         report.progress(format_args!("accuracy: {}, {what}", set.name));
         let test = set.test(given)?;
-        let end = Training::new(set.problem(given)?, params).test(test).run(|_| {})?.record.summary;
+        let end = Training::new(set.problem(given)?, params).test(test).run()?.record.summary;
         rows.push(row(what, end.test_rmse.unwrap_or(f64::NAN), end.seconds));
     }
     Ok(rows)

@@ -188,7 +188,7 @@ impl Set {
             for matrix in coupled {
                 builder = builder.couple(matrix);
             }
-            let run = Training::new(builder.build()?, params).test(self.test.clone()).run(|_| {})?;
+            let run = Training::new(builder.build()?, params).test(self.test.clone()).run()?;
             rows.push(self.row(what, seed, &run)?);
         }
         Ok(rows)

@@ -152,7 +152,7 @@ mod tests {
         let params = Params { ranks: vec![3], epochs: 5, ..Params::default() };
         Training::new(problem, params)
             .checkpoints(Duration::ZERO, |checkpoint| *kept.lock().unwrap() = Some(checkpoint))
-            .run(|_| {})
+            .run()
             .unwrap();
         kept.into_inner().unwrap().unwrap()
     }

@@ -3,6 +3,7 @@
 //! Chance moves a training more than the entries that it is measured on let one see: a run may miss a concept that another
 //! finds. So everything is trained with two seeds, and both must say the same before it is said.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
@@ -258,8 +259,11 @@ fn train(
         }
         observe(AblationEvent::Start(part, again));
         let params = Params { seed: params.seed.wrapping_add(again), ..params.clone() };
-        let tell = |epoch: &Epoch| observe(AblationEvent::Epoch(epoch));
-        let run = Training::new(rest.clone(), params).interrupt(interrupt).run(tell)?;
+        let tell = |epoch: &Epoch| {
+            observe(AblationEvent::Epoch(epoch));
+            ControlFlow::Continue(())
+        };
+        let run = Training::new(rest.clone(), params).interrupt(interrupt).observe(tell).run()?;
         if run.record.summary.stop == Stop::Interrupted {
             return Ok(None);
         }
