@@ -5,8 +5,7 @@ mod all;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, ConceptEffect, Other, Reason, Reasons, Recommender, Scored};
-use s3cmtf::files;
-use s3cmtf::{Mode, Model, Problem};
+use s3cmtf::{Mode, Model, Problem, Run, files};
 use serde::Serialize;
 
 use crate::args::RecommendArgs;
@@ -61,7 +60,7 @@ struct Because<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
-    let (model, record) = files::load(&args.model)?;
+    let Run { model, record } = files::load(&args.model)?;
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;

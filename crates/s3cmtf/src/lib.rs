@@ -29,7 +29,7 @@ pub use params::{
     Scheme, Start,
 };
 pub use problem::{
-    Absent, Blocks, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem, ProblemBuilder,
+    Absent, Blocks, Cells, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem, ProblemBuilder,
     StoredProblem, Visit, holdout,
 };
 pub use training::{

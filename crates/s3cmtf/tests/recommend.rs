@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use s3cmtf::discovery::{ConceptEffect, RankingParams, Reasons, Recommender, ranking, segments};
 use s3cmtf::table::{Binning, time::Bin};
-use s3cmtf::{Absent, Algorithm, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training};
+use s3cmtf::{Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training};
 
 const SIZES: [usize; 3] = [30, 40, 6];
 
@@ -82,10 +82,9 @@ fn models(problem: &Problem) -> Vec<Model> {
     models
 }
 
-fn cells(user: u32, month: u32) -> Entries {
+fn cells(user: u32, month: u32) -> Cells {
     let items = SIZES[1] as u32;
-    Entries::new(vec![vec![user; SIZES[1]], (0..items).collect(), vec![month; SIZES[1]]], vec![0.0; SIZES[1]])
-        .unwrap()
+    Cells::new(vec![vec![user; SIZES[1]], (0..items).collect(), vec![month; SIZES[1]]]).unwrap()
 }
 
 fn seen(problem: &Problem) -> HashMap<u32, HashSet<u32>> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use s3cmtf::prepare::ModeSpec;
-use s3cmtf::{Ablated, Ablation, AblationEffect, AblationEvent, LeftOut, Problem, Verdict, files};
+use s3cmtf::{Ablated, Ablation, AblationEffect, AblationEvent, LeftOut, Problem, Run, Verdict, files};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, quoted, typed_values};
@@ -38,7 +38,7 @@ struct End<'a> {
 
 /// Runs the verb.
 pub(super) fn run(args: &EvaluateArgs, folder: &Path) -> anyhow::Result<ExitCode> {
-    let (model, record) = files::load(folder)?;
+    let Run { model, record } = files::load(folder)?;
     let data = waiting("reading the data of training", args.progress.quiet, || {
         saved::data(folder, &model, &record)
     })?;

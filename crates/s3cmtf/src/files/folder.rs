@@ -131,7 +131,7 @@ pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Op
 ///
 /// # Errors
 /// If `folder` is no model folder, or a file in it is missing, cut off, broken or of another version.
-pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
+pub fn load(folder: &Path) -> Result<Run, Error> {
     check_there(folder)?;
     let not_there = |source: std::io::Error, path: &Path, what: String| match source.kind() {
         ErrorKind::NotFound => Error::file(folder, what),
@@ -151,7 +151,7 @@ pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
     let bytes = fs::read(&path).map_err(|source| not_there(source, &path, what))?;
     let record = serde_json::from_slice(&bytes)
         .map_err(|error| Error::file(&path, format!("is not the record of a run: {error}")))?;
-    Ok((model, record))
+    Ok(Run { model, record })
 }
 
 /// Without this a folder that does not exist would be called one without a model.

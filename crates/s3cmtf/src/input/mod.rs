@@ -8,7 +8,7 @@ mod source;
 mod tensor;
 
 pub use couple::{Couple, SideMatrix};
-pub use new_data::{Cells, NewData, known_cells, known_entries};
+pub use new_data::{CellTable, NewData, known_cells, known_entries};
 pub use note::Note;
 pub use source::TableSource;
 pub use tensor::{Input, plain_names, whole_problem};

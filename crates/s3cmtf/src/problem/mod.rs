@@ -1,5 +1,6 @@
 //! What is to be factorized: a sparse tensor and the matrices coupled to it, checked once and then immutable.
 
+mod cells;
 mod coarse;
 mod coupled;
 mod duplicates;
@@ -18,6 +19,7 @@ mod shared;
 mod split;
 mod stored;
 
+pub use cells::Cells;
 pub use coupled::{Absent, Coupled};
 use duplicates::Duplicate;
 pub use duplicates::Duplicates;
@@ -108,8 +110,8 @@ impl Problem {
     }
 
     /// How many of the given entries, by ids, name an id that the problem has no row for.
-    pub fn unknown(&self, entries: &Entries) -> usize {
-        count_unknown(&self.modes, entries)
+    pub fn unknown(&self, cells: impl AsRef<Cells>) -> usize {
+        count_unknown(&self.modes, cells.as_ref())
     }
 
     /// How many tensor entries each row of a mode has.

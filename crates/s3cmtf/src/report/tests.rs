@@ -1,7 +1,7 @@
 use super::*;
 use crate::discovery::{ClusterParams, clusters};
 use crate::world::{WorldParams, generate};
-use crate::{Absent, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
+use crate::{Absent, Cells, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
 
 const ODD: &str = "<script>alert(1)</script>";
 
@@ -98,7 +98,7 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     for (item, value, _) in &person.best {
         let business = id(1, &recommendations.items[*item]);
         let cell = vec![vec![user], vec![business], vec![month]];
-        let cell = Entries::from_rows("cell".into(), cell, vec![0.0]);
+        let cell = Cells::from_rows("cell".into(), cell);
         let predicted = model.predict(&cell, model.clips()).unwrap()[0];
         assert!((predicted - value).abs() < 1e-4, "{predicted} {value}");
         let entries = problem.entries();
