@@ -49,7 +49,7 @@ pub(crate) fn told(error: anyhow::Error) -> String {
                 _ => None,
             };
             let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
-            let words = files::with_line(error).to_string();
+            let words = format!("{:#}", files::with_line(error));
             let flag = |words: String, name: &str| words.replace(name, &format!("--{name}"));
             let words = words.replace(COUNT_PAIRS, "--format csv --modes 1,2 counts such pairs");
             format!("{}{hint}", flag(flag(words, SKIP_EMPTY), RAISE_MEMORY))

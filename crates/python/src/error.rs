@@ -23,7 +23,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
     };
     let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
     let words =
-        format!("{error}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out");
+        format!("{error:#}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out");
     let words = short(words);
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {

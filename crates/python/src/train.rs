@@ -72,7 +72,7 @@ pub(crate) fn train(
             training = training.checkpoints(*every, |checkpoint| {
                 // A full disk is no reason to end a long run.
                 if let Err(error) = files::save_checkpoint(&checkpoint, folder) {
-                    notes.push(format!("no checkpoint: {error}"));
+                    notes.push(format!("no checkpoint: {error:#}"));
                 }
             });
         }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use flate2::bufread::MultiGzDecoder;
 
 use super::limits::LONGEST_LINE;
+use crate::error::Reason;
 use crate::Error;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -276,7 +277,7 @@ impl Text {
         match self.packed {
             // What the system refuses has a code; the unpackers' own errors have none.
             Some(packed) if source.raw_os_error().is_none() => {
-                Error::file(&self.path, format!("is a {packed} file, but broken or cut off: {source}"))
+                Error::file(&self.path, Reason::new(format!("is a {packed} file, but broken or cut off"), source))
             }
             _ => Error::io(&self.path, source),
         }

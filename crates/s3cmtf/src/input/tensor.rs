@@ -120,14 +120,12 @@ impl Input {
         if let Some(model) = init
             && model.modes().len() != entries.order()
         {
-            return Err(Error::File {
-                path: path.to_owned(),
-                what: format!(
-                    "{} indices per entry, but the model to start from has {} modes",
-                    entries.order(),
-                    model.modes().len()
-                ),
-            });
+            let what = format!(
+                "{} indices per entry, but the model to start from has {} modes",
+                entries.order(),
+                model.modes().len()
+            );
+            return Err(Error::file(path, what));
         }
         let names =
             known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());

@@ -181,7 +181,7 @@ impl<'a> Training<'a> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
-            .map_err(|error| Error::Problem(format!("{threads} threads cannot be started: {error}")))?;
+            .map_err(Error::threads)?;
         pool.install(|| self.run_here(threads))
     }
 

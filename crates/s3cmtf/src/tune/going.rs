@@ -160,7 +160,7 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
             Ok(None) if self.interrupt.load(Ordering::Relaxed) => Ok(Tried::Ended(End::Interrupted)),
             Err(error) if is_first => Err(error),
             Err(error) => {
-                self.skip(asked, Why::Failed(error.to_string()));
+                self.skip(asked, Why::Failed(format!("{error:#}")));
                 Ok(Tried::Skipped)
             }
             Ok(None) => {

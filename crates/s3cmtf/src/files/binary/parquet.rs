@@ -13,10 +13,11 @@ use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
 use super::arrays::Growing;
-use super::column::{self, Fault, Raw};
+use super::column::{self, Reason, Raw};
 use super::guard::guarded;
 use super::pages;
 use super::{HEAD, Head};
+use crate::error::Reason;
 use crate::Error;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
@@ -47,8 +48,8 @@ pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
     })
 }
 
-fn broken(path: &Path, error: &ParquetError) -> Error {
-    Error::file(path, format!("is cut off or no Parquet file that can be read: {error}"))
+fn broken(path: &Path, error: ParquetError) -> Error {
+    Error::file(path, Reason::new("is cut off or no Parquet file that can be read", error))
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -63,7 +64,7 @@ fn open(path: &Path) -> Result<File, Error> {
 /// What a file says of its columns, all of which lie within it.
 fn load(path: &Path, file: &File) -> Result<ArrowReaderMetadata, Error> {
     let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new());
-    let metadata = metadata.map_err(|error| broken(path, &error))?;
+    let metadata = metadata.map_err(|error| broken(path, error))?;
     let length = file.metadata().map_err(|source| Error::io(path, source))?.len();
     check_places(&metadata, length)
         .ok_or_else(|| Error::file(path, "is cut off or broken: a column does not lie within the file"))?;
@@ -92,12 +93,12 @@ fn read_columns(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
     let mut parts = parts.into_iter();
     let mut raw = Vec::with_capacity(distinct.len());
     for &place in &distinct {
-        let fault = |row, what| column::at(path, &names[place], Fault { row, what });
+        let fault = |row, what| column::at(path, &names[place], Reason { row, what });
         let mut whole: Option<Raw> = None;
         for part in parts.by_ref().take(groups) {
             let before = whole.as_ref().map_or(0, Raw::len);
             let part = part.map_err(|problem| match problem {
-                Problem::Value(Fault { row, what }) => fault(before + row, what),
+                Problem::Value(Reason { row, what }) => fault(before + row, what),
                 Problem::File(error) => error,
             })?;
             whole = Some(match whole {
@@ -151,7 +152,7 @@ fn check_pages(
 
 /// Why a part could not be read.
 enum Problem {
-    Value(Fault),
+    Value(Reason),
     File(Error),
 }
 
