@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use s3cmtf::discovery::{self, K, Recommender};
-use s3cmtf::files::{self, OutFormat};
+use s3cmtf::internal::files::{self, OutFormat};
 use s3cmtf::report::{self, Options, Report};
 use s3cmtf::{CoreKind, Entries, Model, Record, Run};
 use s3cmtf_fuzz::made::{model, run};

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Cluster, ClusterParams, Clusters, K, Mark, Marks};
-use s3cmtf::files::{self, OutFormat};
+use s3cmtf::internal::files::{self, OutFormat};
+use s3cmtf::internal::table::{Column, Data, Labels, Table};
 use s3cmtf::{Model, Run};
-use s3cmtf::table::{Column, Data, Labels, Table};
 
 use crate::args::{ClustersArgs, Count};
 use crate::progress::waiting;

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use s3cmtf::Run;
 use s3cmtf::discovery::{self, Concept, Concepts, Scored};
-use s3cmtf::{Run, files};
+use s3cmtf::internal::files;
 
 use crate::args::ConceptsArgs;
 use crate::print::{self, short};

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{Ranking, Segments};
-use s3cmtf::{Errors, Params, Run, files};
+use s3cmtf::internal::files;
+use s3cmtf::{Errors, Params, Run};
 use serde::Serialize;
 
 use crate::args::{DataArgs, EvaluateArgs};

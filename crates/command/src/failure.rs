@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use s3cmtf::files::{COUNT_PAIRS, RAISE_MEMORY};
-use s3cmtf::table::SKIP_EMPTY;
-use s3cmtf::{Error, files};
+use s3cmtf::Error;
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::{COUNT_PAIRS, RAISE_MEMORY};
+use s3cmtf::internal::table::SKIP_EMPTY;
 
 use crate::print;
 

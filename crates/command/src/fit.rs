@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files::KeptData;
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::KeptData;
 use s3cmtf::report::{Known, Options};
-use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop, files};
+use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop};
 
 use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;

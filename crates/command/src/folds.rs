@@ -131,16 +131,8 @@ fn finish(
         mean_rmse: of(|fold| fold.mean_rmse),
         offsets_rmse: of(|fold| fold.offsets_rmse),
     };
-    let errors = Errors {
-        entries: folds.iter().map(|fold| fold.entries).sum(),
-        unknown: 0,
-        rmse: all.rmse.mean,
-        mae: all.mae.mean,
-        within_std: None,
-        within_two_std: None,
-        mean_rmse: Some(all.mean_rmse.mean),
-        offsets_rmse: Some(all.offsets_rmse.mean),
-    };
+    let mut errors = Errors::default();
+    (errors.rmse, errors.offsets_rmse) = (all.rmse.mean, Some(all.offsets_rmse.mean));
     errors.note(modes).iter().for_each(print::note);
     if args.json {
         print::json(&all)?;

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::files::KeptData;
-use s3cmtf::input::NewData;
-use s3cmtf::{FoldIn, Folded, Run, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::KeptData;
+use s3cmtf::internal::input::NewData;
+use s3cmtf::{FoldIn, Folded, Run};
 
 use crate::args::{LaterArgs, typed_line};
 use crate::couple::couples;
@@ -51,7 +52,7 @@ fn run(
     for matrix in coupled {
         data = data.couple(matrix);
     }
-    let Folded { model, added, updated, entries, notes } = take_in(data)?;
+    let Folded { model, added, updated, entries, notes, .. } = take_in(data)?;
     for note in notes {
         print::note(note);
     }

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files::{self, OutFormat};
-use s3cmtf::input::{self, CellTable};
-use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::internal::files::{self, OutFormat};
+use s3cmtf::internal::input::{self, CellTable};
+use s3cmtf::internal::table::{Column, Data, Labels, Table};
 use s3cmtf::{Cells, Model};
 
 use crate::args::PredictArgs;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use s3cmtf::internal::files;
 use s3cmtf::report::{Known, Options, Report, render};
-use s3cmtf::{Model, Record, Run, files};
+use s3cmtf::{Model, Record, Run};
 
 use crate::args::{DataArgs, ReportArgs, fit_line};
 use crate::progress::waiting;

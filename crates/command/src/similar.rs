@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Scored, Space};
-use s3cmtf::files;
+use s3cmtf::internal::files;
 use serde::Serialize;
 
 use crate::args::SimilarArgs;

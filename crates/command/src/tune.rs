@@ -5,9 +5,8 @@ mod changes;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use s3cmtf::{
-    Algorithm, Change, Duplicates, End, Event, Mode, Params, SimpleErrors, Skip, Trial, Tuned, Tuning, Why,
-};
+use s3cmtf::tune::{Change, End, Event, Skip, Trial, Tuned, Why};
+use s3cmtf::{Algorithm, Duplicates, Mode, Params, SimpleErrors, Tuning};
 use serde::Serialize;
 
 use crate::args::{TuneArgs, fit_line};
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     conclude(args, &tuned, entries, obvious.unwrap_or_default())?;
     Ok(match tuned.end {
         End::Interrupted => ExitCode::from(interrupt::EXIT),
-        End::Searched | End::Budget => ExitCode::SUCCESS,
+        _ => ExitCode::SUCCESS,
     })
 }
 
@@ -109,7 +108,7 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize, obvious: Typed) -> a
     let why = match tuned.end {
         End::Searched => "nothing is left to try",
         End::Budget => "the rest would take more than is left",
-        End::Interrupted => "interrupted",
+        _ => "interrupted",
     };
     let spent = format!("{:.1} of {} seconds", tuned.seconds, args.budget);
     let counts = format!("{} tried, {} skipped in {spent}: {why}", tuned.trials.len(), tuned.skips.len());
@@ -203,6 +202,7 @@ impl<'a> Table<'a> {
             }
             Event::Trial(trial) => self.tell(|table| table.trial(trial)),
             Event::Skip(skip) => self.tell(|table| table.skip(skip)),
+            _ => {}
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Table<'a> {
     fn settings(&self, mark: &str, params: &Params) -> Vec<String> {
         let weight = |weight: f32| match params.algorithm {
             Algorithm::Bayes => "-".to_owned(),
-            Algorithm::Sgd | Algorithm::Als => weight.to_string(),
+            _ => weight.to_string(),
         };
         let mut row = vec![
             mark.to_owned(),

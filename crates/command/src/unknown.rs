@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use s3cmtf::table::{Binning, Data, Table};
+use s3cmtf::internal::table::{Binning, Data, Table};
 use s3cmtf::{Cells, Mode};
 
 /// More names than this are only counted.

@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use s3cmtf::table::SKIP_EMPTY;
-use s3cmtf::{Error, files};
+use s3cmtf::Error;
+use s3cmtf::internal::files;
+use s3cmtf::internal::table::SKIP_EMPTY;
 
 use crate::pool::with_threads;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use s3cmtf::files::{self, KeptData};
-use s3cmtf::input::known_cells;
-use s3cmtf::prepare::{find_entity, find_mode};
+use s3cmtf::internal::files::{self, KeptData};
+use s3cmtf::internal::input::known_cells;
+use s3cmtf::internal::prepare::{find_entity, find_mode};
 use s3cmtf::{Core, Error, Mode};
 
 use crate::convert::{factor, json};

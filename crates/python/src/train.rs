@@ -7,9 +7,10 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use s3cmtf::input::known_entries;
-use s3cmtf::prepare::find_mode;
-use s3cmtf::{Checkpoint, Entries, Epoch, HoldOut, Training, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::known_entries;
+use s3cmtf::internal::prepare::find_mode;
+use s3cmtf::{Checkpoint, Entries, Epoch, HoldOut, Training};
 
 use crate::convert::said;
 use crate::error::{detached, exception};

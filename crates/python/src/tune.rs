@@ -5,7 +5,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use s3cmtf::{Change, Event, Trial, Tuning};
+use s3cmtf::Tuning;
+use s3cmtf::tune::{Change, Event, Trial};
 use serde_json::json;
 
 use crate::convert::{self, said};

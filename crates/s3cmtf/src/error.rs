@@ -163,7 +163,8 @@ mod tests {
         assert_eq!(error.source().unwrap().to_string(), "no disk");
         assert_eq!(format!("{error:#}"), "a.csv: no disk");
 
-        let error = Error::file(Path::new("run.json"), Reason::new("is no record", io::Error::other("line 3")));
+        let error =
+            Error::file(Path::new("run.json"), Reason::new("is no record", io::Error::other("line 3")));
         assert_eq!(error.to_string(), "run.json: is no record");
         assert_eq!(error.source().unwrap().to_string(), "line 3");
         assert_eq!(format!("{error:#}"), "run.json: is no record: line 3");

@@ -6,7 +6,8 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::Numbers;
-use s3cmtf::{Ablated, Ablation, AblationEvent, Absent, Coupled, Entries, LeftOut, Params, Problem, Verdict};
+use s3cmtf::tune::{Ablated, AblationEvent, Verdict};
+use s3cmtf::{Ablation, Absent, Coupled, Entries, LeftOut, Params, Problem};
 
 const USERS: usize = 120;
 const FILMS: usize = 300;
@@ -97,7 +98,7 @@ fn an_interrupt_keeps_what_is_known() {
                 told.push(effect.left_out.name().to_owned());
                 flag.store(true, Ordering::Relaxed);
             }
-            AblationEvent::Epoch(_) => {}
+            _ => {}
         })
         .unwrap();
     assert_eq!(told, ["all 0", "all 1", "whole", "less 0", "less 1", "genres"]);

@@ -11,7 +11,8 @@ use std::time::Duration;
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
 use s3cmtf::{
-    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Epoch, FoldIn, Params, Problem, Run, Stop, Training,
+    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Epoch, FoldIn, Params, Problem, Run, Stop,
+    Training,
 };
 
 fn alone(planted: &Planted) -> Problem {
@@ -123,9 +124,8 @@ fn rows_are_found_by_coupled_matrices_alone() {
 #[test]
 fn what_it_does_not_have_is_refused() {
     let planted = planted(&[20, 15], &[2, 2], false, 0.0, 0.0, 200, 1);
-    let refused = |params: Params, problem: Problem| {
-        Training::new(problem, params).run().unwrap_err().to_string()
-    };
+    let refused =
+        |params: Params, problem: Problem| Training::new(problem, params).run().unwrap_err().to_string();
     let edges = Entries::new(vec![vec![0, 1], vec![1, 2]], vec![1.0; 2]).unwrap();
     let graph = Coupled::new(0, Absent::Graph, edges).unwrap();
     let with_graph = Problem::builder(planted.train.clone()).couple(graph).build().unwrap();

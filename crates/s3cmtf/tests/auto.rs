@@ -5,7 +5,7 @@ mod common;
 
 use common::Numbers;
 use common::planted::{Planted, planted};
-use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{Entries, Params, Problem, Summary, Training};
 
 fn fit(train: &Entries, test: &Entries, params: Params) -> Summary {

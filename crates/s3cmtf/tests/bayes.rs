@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
-use s3cmtf::world::{World, WorldParams, generate};
+use s3cmtf::internal::world::{World, WorldParams, generate};
 use s3cmtf::{Absent, Coupled, Entries, Epoch, Params, Problem, Run, Stop, Training};
 
 fn fit(problem: Problem, test: &Entries, params: Params) -> Run {

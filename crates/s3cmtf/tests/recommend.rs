@@ -4,8 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use s3cmtf::discovery::{ConceptEffect, RankingParams, Reasons, Recommender, ranking, segments};
-use s3cmtf::table::{Binning, time::Bin};
-use s3cmtf::{Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training};
+use s3cmtf::internal::table::{Binning, time::Bin};
+use s3cmtf::{
+    Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training,
+};
 
 const SIZES: [usize; 3] = [30, 40, 6];
 

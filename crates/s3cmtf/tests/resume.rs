@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{Absent, Checkpoint, CoreKind, Coupled, Entries, Params, Problem, Run, Training};
 
 /// A problem with a matrix of every kind.

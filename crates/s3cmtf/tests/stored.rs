@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use s3cmtf::internal::files;
 use s3cmtf::{
     Absent, Blocks, Coupled, Entries, Error, HoldOut, MemoryBudget, Offsets, Params, Problem, Run, Scratch,
-    StoredProblem, Training, Visit, files,
+    StoredProblem, Training, Visit,
 };
 
 /// Entries of which one user has a tenth and most items have few, and a matrix.

@@ -7,9 +7,11 @@ use std::ops::ControlFlow;
 
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
-use s3cmtf::synthetic::Shape;
-use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{CoreKind, Entries, Epoch, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training};
+use s3cmtf::internal::synthetic::Shape;
+use s3cmtf::internal::world::{WorldParams, generate};
+use s3cmtf::{
+    CoreKind, Entries, Epoch, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training,
+};
 
 fn fit(planted: &Planted, params: Params) -> Run {
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
@@ -141,7 +143,7 @@ fn all_instructions_reach_the_same_error() {
     let problem = shape.problem().unwrap();
     let all = Instructions::available();
     assert_eq!(all.first(), Some(&Instructions::Portable));
-    assert_eq!(all.last().unwrap().name(), s3cmtf::instructions());
+    assert_eq!(all.last().unwrap().name(), s3cmtf::internal::instructions());
     let mut reached = Vec::new();
     for instructions in all {
         let params = Params { ranks: vec![6], instructions: Some(instructions), threads: 1, ..Params::sgd() };
@@ -213,8 +215,7 @@ fn a_nonnegative_model_has_no_negative_number_and_columns_of_length_one() {
         (Scheme::Blocks, CoreKind::Diagonal),
     ] {
         let params = Params { ranks: vec![6], nonnegative: true, scheme, core, ..Params::sgd() };
-        let run =
-            Training::new(world.problem().unwrap(), params).test(world.test.clone()).run().unwrap();
+        let run = Training::new(world.problem().unwrap(), params).test(world.test.clone()).run().unwrap();
         let nonnegative = |values: &[f32]| values.iter().all(|&value| value >= 0.0);
         assert!(nonnegative(run.model.core().values()));
         assert!(run.model.coupled().iter().all(|matrix| nonnegative(matrix.factor.values())));
@@ -319,7 +320,9 @@ fn an_interrupted_run_keeps_the_model_so_far() {
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
     let params = Params { ranks: vec![3], epochs: usize::MAX, ..Params::sgd() };
     let run = Training::new(problem, params)
-        .observe(|epoch: &Epoch| if epoch.epoch == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        .observe(
+            |epoch: &Epoch| if epoch.epoch == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) },
+        )
         .run()
         .unwrap();
     assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 5));

@@ -1,7 +1,8 @@
 //! The flags of model and training: the settings of the library by the same names.
 
 use clap::Args;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, PartialParams, Run, Scheme};
+use s3cmtf::internal::PartialParams;
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, Run, Scheme};
 use serde_json::{Value, json};
 
 use super::choices::{

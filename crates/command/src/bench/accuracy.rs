@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
-use s3cmtf::input::SideMatrix;
-use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::SideMatrix;
+use s3cmtf::internal::world::{WorldParams, generate};
+use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training};
 use serde::Serialize;
 
 use super::Scale;

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use s3cmtf::discovery::{self, ClusterParams, K, agreement};
-use s3cmtf::world::{self, THEMES, World, WorldParams};
+use s3cmtf::internal::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Params, Problem, Training};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{Entries, Epoch, Params, Training};
 
 use super::memory::Memory;

@@ -5,7 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::{Params, files};
+use s3cmtf::Params;
+use s3cmtf::internal::files;
 use serde::{Deserialize, Serialize};
 
 use super::data::{data, measure};

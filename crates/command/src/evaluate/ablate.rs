@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use s3cmtf::prepare::ModeSpec;
-use s3cmtf::{Ablated, Ablation, AblationEffect, AblationEvent, LeftOut, Problem, Run, Verdict, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::prepare::ModeSpec;
+use s3cmtf::tune::{Ablated, AblationEffect, AblationEvent, Verdict};
+use s3cmtf::{Ablation, LeftOut, Problem, Run};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, quoted, typed_values};
@@ -164,6 +166,7 @@ impl<'a> Table<'a> {
             }
             AblationEvent::Whole(rmse) => self.tell(|table| table.whole(rmse)),
             AblationEvent::Effect(worth) => self.tell(|table| table.worth(worth)),
+            _ => {}
         }
     }
 

@@ -106,7 +106,8 @@ fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, Reason> {
 
 fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, Reason> {
     check_offsets(bytes)?;
-    let broken = |error: Box<dyn std::error::Error + Send + Sync>| Reason::new("is no whole checkpoint", error);
+    let broken =
+        |error: Box<dyn std::error::Error + Send + Sync>| Reason::new("is no whole checkpoint", error);
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| broken(error.into()))?;
     let text = metadata.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let text = text.ok_or_else(|| format!("is no checkpoint of s3cmtf: no \"{KEY}\" in its metadata"))?;

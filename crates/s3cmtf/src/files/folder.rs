@@ -102,7 +102,8 @@ pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
 /// As [`save`].
 pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Option<Error>, Error> {
     check_replaceable(folder)?;
-    let model = to_bytes(&run.model).map_err(|error| Error::file(folder, Reason::new("the model cannot be written", error)))?;
+    let model = to_bytes(&run.model)
+        .map_err(|error| Error::file(folder, Reason::new("the model cannot be written", error)))?;
     let mut record = run.record.clone();
     record.data.kept = data.and_then(KeptData::check);
     let file = RunFile { format: FORMAT, model: ModelSummary::new(&run.model), record: &record };

@@ -325,7 +325,8 @@ fn read_header(text: &str) -> Result<Header, Reason> {
         format: u64,
     }
     // The version on its own first: of another version nothing else may be as expected.
-    let unreadable = |error: serde_json::Error| Reason::new(format!("its \"{KEY}\" metadata cannot be read"), error);
+    let unreadable =
+        |error: serde_json::Error| Reason::new(format!("its \"{KEY}\" metadata cannot be read"), error);
     let Version { format } = serde_json::from_str(text).map_err(unreadable)?;
     if !(1..=FORMAT).contains(&format) {
         let what = format!("has format version {format}, but this version of s3cmtf reads 1 to {FORMAT}");

@@ -8,8 +8,8 @@ use super::delimited::{Opening, find_row, read, wrong_quotes};
 use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
-use crate::error::Reason;
 use crate::Error;
+use crate::error::Reason;
 use crate::table::{Column, ColumnType, Data, Empty, Table, Want, is_empty_value};
 
 /// Enough of a file to know its format.

@@ -30,8 +30,7 @@ impl StoredEntries {
         for (name, dtype) in modes.chain([("value".to_owned(), "F32")]) {
             let (start, bytes) = arrays.find(&name, dtype)?;
             if bytes / 4 != len {
-                let what =
-                    format!("array \"{name}\" has {} numbers, but there are {len} values", bytes / 4);
+                let what = format!("array \"{name}\" has {} numbers, but there are {len} values", bytes / 4);
                 return Err(what.into());
             }
             let check = pieces::check_in_file(arrays.file, start, bytes)

@@ -235,7 +235,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cells = read_coordinates(&file(&folder, "1 2\n3 4\n"), 2).unwrap();
         assert_eq!(cells.indices(1), [1, 3]);
-        assert_eq!(cells.values(), [0.0, 0.0]);
         let name = cells.name().to_owned();
         assert_eq!(read_coordinates(&file(&folder, "1 2 ?\n3 4 nan\n"), 2).unwrap().named(name), cells);
         for (text, what) in [

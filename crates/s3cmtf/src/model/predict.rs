@@ -5,16 +5,17 @@ use std::ops::{Add, Range};
 
 use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
-use super::{Model, locate_cells};
 use super::chunks::Chunks;
 use super::contraction::Contraction;
 use super::grouping::{Order, deal};
 use super::offsets::no_better;
+use super::{Model, locate_cells};
 use crate::Error;
 use crate::problem::{Cells, Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Errors {
     /// How many entries were compared.
     pub entries: usize,

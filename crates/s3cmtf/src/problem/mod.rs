@@ -34,9 +34,13 @@ pub use stored::StoredProblem;
 
 use crate::Error;
 pub(crate) use packing::Packing;
+pub(crate) use rows::count_unknown;
+#[cfg(feature = "tables")]
+pub(crate) use rows::mark;
 use rows::present_rows;
-pub(crate) use rows::{count_unknown, mark};
-pub(crate) use scan::{first_place, largest, range};
+#[cfg(feature = "tables")]
+pub(crate) use scan::range;
+pub(crate) use scan::{first_place, largest};
 
 /// A sparse tensor and the matrices coupled to its modes.
 #[derive(Clone, Debug)]

@@ -38,9 +38,8 @@ pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
 
 /// How many entries, given by ids, name one that has no row.
 pub(crate) fn count_unknown(modes: &[Mode], cells: &Cells) -> usize {
-    let known = |place: usize| {
-        modes.iter().enumerate().all(|(mode, m)| m.row(cells.indices(mode)[place]).is_some())
-    };
+    let known =
+        |place: usize| modes.iter().enumerate().all(|(mode, m)| m.row(cells.indices(mode)[place]).is_some());
     (0..cells.len()).into_par_iter().filter(|&place| !known(place)).count()
 }
 

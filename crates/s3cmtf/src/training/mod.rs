@@ -178,10 +178,7 @@ impl<'a> Training<'a> {
     pub fn run(self) -> Result<Run, Error> {
         self.check()?;
         let threads = self.params.n_threads();
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(Error::threads)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Error::threads)?;
         pool.install(|| self.run_here(threads))
     }
 

@@ -33,6 +33,7 @@ pub struct Ablation<'a> {
 
 /// What a comparison tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum AblationEvent<'a> {
     /// A training starts: of everything, or without a part; for the first time, counted from 0, or again.
     Start(Option<&'a LeftOut>, u64),
@@ -69,6 +70,7 @@ impl Verdict {
 
 /// What a part is worth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AblationEffect {
     /// The part.
     #[serde(flatten)]
@@ -149,6 +151,7 @@ impl AblationEffect {
 
 /// A finished comparison.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Ablated {
     /// The RMSE of everything on the held-out entries; none if its training was interrupted.
     pub rmse: Option<f64>,

@@ -65,9 +65,7 @@ pub(super) fn stopped_by<T>(
         }
     };
     thread::scope(|scope| {
-        thread::Builder::new()
-            .spawn_scoped(scope, look)
-            .map_err(Error::threads)?;
+        thread::Builder::new().spawn_scoped(scope, look).map_err(Error::threads)?;
         let result = run(&stop);
         drop(running);
         Ok(result)

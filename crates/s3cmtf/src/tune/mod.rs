@@ -39,6 +39,7 @@ pub struct Tuning<'a> {
 
 /// What a search tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A trial of these settings, and with these changes to the data, starts.
     Start(&'a Params, &'a [Change]),

@@ -13,12 +13,12 @@ use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
 use super::arrays::Growing;
-use super::column::{self, Reason, Raw};
+use super::column::{self, Fault, Raw};
 use super::guard::guarded;
 use super::pages;
 use super::{HEAD, Head};
-use crate::error::Reason;
 use crate::Error;
+use crate::error::Reason;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
 use crate::table::{Empty, Table, Want};
@@ -93,12 +93,12 @@ fn read_columns(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
     let mut parts = parts.into_iter();
     let mut raw = Vec::with_capacity(distinct.len());
     for &place in &distinct {
-        let fault = |row, what| column::at(path, &names[place], Reason { row, what });
+        let fault = |row, what| column::at(path, &names[place], Fault { row, what });
         let mut whole: Option<Raw> = None;
         for part in parts.by_ref().take(groups) {
             let before = whole.as_ref().map_or(0, Raw::len);
             let part = part.map_err(|problem| match problem {
-                Problem::Value(Reason { row, what }) => fault(before + row, what),
+                Problem::Value(Fault { row, what }) => fault(before + row, what),
                 Problem::File(error) => error,
             })?;
             whole = Some(match whole {
@@ -152,7 +152,7 @@ fn check_pages(
 
 /// Why a part could not be read.
 enum Problem {
-    Value(Reason),
+    Value(Fault),
     File(Error),
 }
 
@@ -182,7 +182,7 @@ fn read_part(
     group: usize,
     most: usize,
 ) -> Result<Raw, Problem> {
-    let failed = |error: &ParquetError| Problem::File(broken(path, error));
+    let failed = |error: ParquetError| Problem::File(broken(path, error));
     let file = open(path).map_err(Problem::File)?;
     check_pages(path, &file, metadata, place, group).map_err(Problem::File)?;
     let mask = ProjectionMask::roots(metadata.parquet_schema(), [place]);
@@ -192,10 +192,10 @@ fn read_part(
         .with_batch_size(BATCH)
         .with_limit(most)
         .build()
-        .map_err(|error| failed(&error))?;
+        .map_err(|error| failed(error))?;
     let mut values = Growing::default();
     for batch in batches {
-        let batch = batch.map_err(|error| failed(&error.into()))?;
+        let batch = batch.map_err(|error| failed(error.into()))?;
         values.extend(batch.column(0)).map_err(Problem::Value)?;
     }
     Ok(values.finish())

@@ -14,12 +14,13 @@ use std::str::FromStr;
 pub use model::export_model;
 
 use super::atomic::write_atomically;
-use crate::error::Reason;
 use crate::Error;
+use crate::error::Reason;
 use crate::table::{Data, Labels, Table, did_you_mean};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutFormat {
     /// Text with a heading, separated by commas (RFC 4180).
     Csv,
@@ -220,8 +221,7 @@ fn write_parquet(path: &Path, columns: &[Out]) -> Result<(), Error> {
 
 #[cfg(feature = "arrow")]
 fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = io::Result<Table>>) -> Result<(), Error> {
-    let broken =
-        |error: ::parquet::errors::ParquetError| io::Error::other(error);
+    let broken = |error: ::parquet::errors::ParquetError| io::Error::other(error);
     let Some(first) = parts.next() else { return write_parquet(path, &[]) };
     let mut part = first.map_err(|source| Error::io(path, source))?;
     write_atomically(path, |writer| {

@@ -383,7 +383,7 @@ fn permissions_stay() {
     let file = path.join("report.html");
     fs::write(&file, "old").unwrap();
     set(&file, 0o640);
-    crate::files::write_atomically(&file, |out| out.write_all(b"new")).unwrap();
+    crate::files::atomic::write_atomically(&file, |out| out.write_all(b"new")).unwrap();
     assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"new".to_vec(), 0o640));
 }
 

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
-use crate::error::Reason;
 use crate::Error;
+use crate::error::Reason;
 
 /// Folders in folders, and archives in archives: downloads have two of them.
 const DEPTH: usize = 4;

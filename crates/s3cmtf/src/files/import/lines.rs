@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use crate::error::Reason;
 use crate::Error;
+use crate::error::Reason;
 use crate::files::delimited::decode;
 use crate::files::limits::{Held, LONGEST_LINE};
 use crate::table::time;
