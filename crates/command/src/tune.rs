@@ -2,6 +2,7 @@
 
 mod changes;
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     if args.settings.has_algorithm() {
         tuning = tuning.algorithms(vec![base.algorithm]);
     }
-    let tuned = tuning.run(|event| table.observe(event));
+    let tuned = tuning.observe(|event| table.observe(event)).run();
     table.finish()?;
     let tuned = tuned?;
     conclude(args, &tuned, entries, obvious.unwrap_or_default())?;
@@ -189,21 +190,23 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn observe(&mut self, event: Event<'_>) {
+    fn observe(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Start(params, changes) => {
                 let quiet = self.args.progress.quiet || self.args.json;
                 self.progress = Some(Progress::of_many(&name(params, changes), params.epochs, quiet));
             }
             Event::Epoch(epoch) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.observe(epoch);
-                }
+                return self
+                    .progress
+                    .as_mut()
+                    .map_or(ControlFlow::Continue(()), |progress| progress.observe(epoch));
             }
             Event::Trial(trial) => self.tell(|table| table.trial(trial)),
             Event::Skip(skip) => self.tell(|table| table.skip(skip)),
             _ => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// A stdout that fails must not end the search: it goes on, and the failure is told at its end.

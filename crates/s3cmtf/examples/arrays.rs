@@ -1,4 +1,5 @@
 //! Factorizes arrays: stars by user, film and month, of which a quarter is observed.
+#![allow(clippy::print_stdout, reason = "a program prints")]
 
 use s3cmtf::{Cells, Entries, Params, Problem, Training};
 
@@ -13,14 +14,16 @@ fn stars(user: u32, film: u32, month: u32) -> f32 {
         + 0.5 * (1.1 * user).cos() * (0.4 * film).cos() * (1.0 - 0.3 * month)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     // One array of indices per mode, counted from 0: those of the observed cells, and those of all others.
     let (mut seen, mut unseen) = (vec![Vec::new(); 3], vec![Vec::new(); 3]);
     let (mut values, mut truth) = (Vec::new(), Vec::new());
     for cell in 0..SIZES.iter().product::<u32>() {
         let place = [cell / (SIZES[1] * SIZES[2]), cell / SIZES[2] % SIZES[1], cell % SIZES[2]];
-        let value = stars(place[0], place[1], place[2]);
-        let is_seen = cell.wrapping_mul(2_654_435_761) >> 30 == 0;
+        let random = cell.wrapping_mul(2_654_435_761);
+        // Ratings scatter around the rule.
+        let value = stars(place[0], place[1], place[2]) + (random % 1000) as f32 / 2000.0;
+        let is_seen = random >> 30 == 0;
         let (indices, values) = if is_seen { (&mut seen, &mut values) } else { (&mut unseen, &mut truth) };
         indices.iter_mut().zip(place).for_each(|(indices, index)| indices.push(index));
         values.push(value);

@@ -1,4 +1,5 @@
 //! Takes up what comes after training: a new user by fold-in, and more data by a warm start.
+#![allow(clippy::print_stdout, reason = "a program prints")]
 
 use s3cmtf::{Cells, Entries, FoldIn, Params, Problem, Training};
 
@@ -30,7 +31,7 @@ fn error(model: &s3cmtf::Model, user: u32) -> Result<f32, s3cmtf::Error> {
     Ok((squares.sum::<f32>() / FILMS as f32).sqrt())
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let first = ratings(0..USERS, |user, film| (user + 3 * film) % 4 < 2)?;
     let params = Params { ranks: vec![6], epochs: 80, ..Params::default() };
     let problem = Problem::builder(first.clone()).build()?;

@@ -1,4 +1,5 @@
 //! Factorizes a CSV file together with a table about its films, and predicts a film that nobody has rated yet.
+#![allow(clippy::print_stdout, reason = "a program prints")]
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +10,7 @@ use s3cmtf::{Absent, Cells, Params, Training, files};
 const USERS: u32 = 60;
 const FILMS: u32 = 40;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let (ratings, films) = (folder.path().join("ratings.csv"), folder.path().join("films.csv"));
     fs::write(&ratings, ratings_csv()?)?;

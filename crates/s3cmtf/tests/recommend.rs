@@ -103,7 +103,7 @@ fn brute(model: &Model, problem: &Problem, user: u32, months: &[u32], k: usize) 
     let seen = seen(problem).remove(&user).unwrap_or_default();
     let mut values = vec![0.0; SIZES[1]];
     for &month in months {
-        let own = model.predict(&cells(user, month), false).unwrap();
+        let own = model.predict(cells(user, month), false).unwrap();
         values.iter_mut().zip(own).for_each(|(sum, value)| *sum += value / months.len() as f32);
     }
     let mut all: Vec<(u32, f32)> = (0..).zip(values).filter(|(item, _)| !seen.contains(item)).collect();

@@ -29,7 +29,11 @@ pub struct Ablation<'a> {
     params: Params,
     holdout: f64,
     interrupt: Option<&'a AtomicBool>,
+    observer: Option<Observer<'a>>,
 }
+
+/// What is told of a comparison.
+type Observer<'a> = Box<dyn FnMut(AblationEvent<'_>) -> ControlFlow<()> + Send + 'a>;
 
 /// What a comparison tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -181,7 +185,7 @@ impl<'a> Ablation<'a> {
 
     /// A comparison with these settings, on a random tenth of the entries.
     pub fn new(problem: Problem, params: Params) -> Self {
-        Ablation { problem, params, holdout: Self::HOLDOUT, interrupt: None }
+        Ablation { problem, params, holdout: Self::HOLDOUT, interrupt: None, observer: None }
     }
 
     /// The share of the entries that is held out, and that trainings are compared on: the same for all, and that of
@@ -199,13 +203,19 @@ impl<'a> Ablation<'a> {
         self
     }
 
-    /// Trains on everything, and then without each part of [`Problem::parts`], each with two seeds; `observe` is told of what
-    /// happens.
+    /// Tells `observe` of what happens. If it breaks, the comparison ends as by [`Ablation::interrupt`], whose flag then becomes true.
+    #[must_use]
+    pub fn observe(mut self, observe: impl FnMut(AblationEvent<'_>) -> ControlFlow<()> + Send + 'a) -> Self {
+        self.observer = Some(Box::new(observe));
+        self
+    }
+
+    /// Trains on everything, and then without each part of [`Problem::parts`], each with two seeds.
     ///
     /// # Errors
     /// If there is nothing to leave out, if a setting or the share is out of range, or if there is only one entry.
-    pub fn run(self, mut observe: impl FnMut(AblationEvent<'_>) + Send) -> Result<Ablated, Error> {
-        let Ablation { problem, params, holdout, interrupt } = self;
+    pub fn run(self) -> Result<Ablated, Error> {
+        let Ablation { problem, params, holdout, interrupt, mut observer } = self;
         params.check(&problem)?;
         let parts = problem.parts();
         if parts.is_empty() {
@@ -214,6 +224,11 @@ impl<'a> Ablation<'a> {
         }
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
+        let mut observe = |event: AblationEvent<'_>| {
+            if observer.as_mut().is_some_and(|observe| observe(event).is_break()) {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+        };
         let modes = problem.modes().to_vec();
         let (rest, held) = problem.hold_out(holdout, params.seed)?;
         let held = rest.with_ids(held);

@@ -192,7 +192,7 @@ fn read_part(
         .with_batch_size(BATCH)
         .with_limit(most)
         .build()
-        .map_err(|error| failed(error))?;
+        .map_err(failed)?;
     let mut values = Growing::default();
     for batch in batches {
         let batch = batch.map_err(|error| failed(error.into()))?;
