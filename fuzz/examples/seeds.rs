@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use s3cmtf::Run;
-use s3cmtf::files;
+use s3cmtf::internal::files;
 use s3cmtf_fuzz::made::{diagonal, model, problem, run, settings, train};
 use s3cmtf_fuzz::{Parts, path};
 

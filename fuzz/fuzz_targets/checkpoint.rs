@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use s3cmtf::Training;
-use s3cmtf::files;
+use s3cmtf::internal::files;
 use s3cmtf_fuzz::made::problem;
 use s3cmtf_fuzz::{folder, path, tensor_file};
 

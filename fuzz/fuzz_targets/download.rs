@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use s3cmtf::files::{self, Dataset};
+use s3cmtf::internal::files::{self, Dataset};
 use s3cmtf_fuzz::file;
 
 fuzz_target!(|data: &[u8]| {

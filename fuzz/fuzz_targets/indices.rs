@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use s3cmtf::files;
-use s3cmtf::{Entries, Problem};
+use s3cmtf::internal::files;
+use s3cmtf::{Cells, Problem};
 use s3cmtf_fuzz::{file, path};
 
 fuzz_target!(|data: &[u8]| {
@@ -13,9 +13,9 @@ fuzz_target!(|data: &[u8]| {
     let Ok(entries) = entries else { return };
     let order = entries.order();
     let same = files::read_entries(&text, Some(order)).expect("the same entries");
-    assert_eq!((indices(&same), same.values()), (indices(&entries), entries.values()));
+    assert_eq!((indices(same.cells()), same.values()), (indices(entries.cells()), entries.values()));
     let cells = files::read_coordinates(&text, order).expect("their cells");
-    assert_eq!(indices(&cells), indices(&entries));
+    assert_eq!(indices(&cells), indices(entries.cells()));
     let last = entries.len() - 1;
     assert!(files::line_of(&text, last).expect("its file").is_some());
     assert!(files::line_of(&text, last + 1).expect("its file").is_none());
@@ -30,6 +30,6 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(loaded.fingerprint(), problem.fingerprint());
 });
 
-fn indices(entries: &Entries) -> Vec<&[u32]> {
-    (0..entries.order()).map(|mode| entries.indices(mode)).collect()
+fn indices(cells: &Cells) -> Vec<&[u32]> {
+    (0..cells.order()).map(|mode| cells.indices(mode)).collect()
 }

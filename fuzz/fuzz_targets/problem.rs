@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use s3cmtf::files;
+use s3cmtf::internal::files;
 use s3cmtf_fuzz::{Parts, file, hash, path};
 use serde_json::{Value, json};
 

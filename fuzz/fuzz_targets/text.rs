@@ -4,8 +4,8 @@
 use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
-use s3cmtf::files::{self, Format, Source};
-use s3cmtf::table::Empty;
+use s3cmtf::internal::files::{self, Format, Source};
+use s3cmtf::internal::table::Empty;
 use s3cmtf_fuzz::{check_source, file, let_others_panic, path};
 
 fuzz_target!(init: let_others_panic(), |data: &[u8]| {

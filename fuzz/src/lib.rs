@@ -5,8 +5,8 @@ pub mod made;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use s3cmtf::files::{self, Format, OutFormat, Source};
-use s3cmtf::table::{Data, Empty, ColumnType, Selector, Table, Want};
+use s3cmtf::internal::files::{self, Format, OutFormat, Source};
+use s3cmtf::internal::table::{Data, Empty, ColumnType, Selector, Table, Want};
 use tempfile::TempDir;
 
 /// As many columns as are looked at.

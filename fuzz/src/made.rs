@@ -3,12 +3,9 @@
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use s3cmtf::table::time::Bin;
-use s3cmtf::table::{Binning, Labels};
-use s3cmtf::{
-    Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Absent, Mode, Model, Naming, Offsets, Params,
-    Problem, Run, StdScale, Training, Uncertainty,
-};
+use s3cmtf::internal::table::time::Bin;
+use s3cmtf::internal::table::{Binning, Labels};
+use s3cmtf::{Checkpoint, Core, Coupled, CoupledFactor, Entries, Factor, Absent, Mode, Model, Naming, Offsets, Params, Problem, Run, StdScale, Training, Uncertainty};
 
 use crate::path;
 
@@ -121,7 +118,7 @@ pub fn run() -> &'static (Vec<u8>, Vec<u8>) {
     RUN.get_or_init(|| {
         let [params, ..] = settings();
         let folder = path("good");
-        s3cmtf::files::save(&Run { model: model(), ..train(params).1 }, &folder).expect("a folder");
+        s3cmtf::internal::files::save(&Run { model: model(), ..train(params).1 }, &folder).expect("a folder");
         let read = |name: &str| std::fs::read(folder.join(name)).expect("a file");
         (read("model.safetensors"), read("run.json"))
     })

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::input::plain_names;
-use s3cmtf::{Entries, Error, Params, Problem, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::plain_names;
+use s3cmtf::{Entries, Error, Params, Problem};
 use serde::Serialize;
 
 use crate::args::{CheckArgs, fit_line};
@@ -135,7 +136,7 @@ fn build(file: &Path, entries: Entries, args: &CheckArgs) -> Result<Problem, Err
         builder = builder.names(vec!["row".into(), "column".into()]);
     } else if let Some(described) = described {
         let what = format!("{order} indices per entry, but {described} modes were given");
-        return Err(Error::File { path: file.to_path_buf(), what });
+        return Err(Error::File { path: file.to_path_buf(), what, source: None });
     }
     builder.build()
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::Model;
 use s3cmtf::discovery::{self, Cluster, ClusterParams, Clusters, K, Mark, Marks};
-use s3cmtf::files::{self, OutFormat};
-use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::internal::files::{self, OutFormat};
+use s3cmtf::internal::table::{Column, Data, Labels, Table};
+use s3cmtf::{Model, Run};
 
 use crate::args::{ClustersArgs, Count};
 use crate::progress::waiting;
@@ -17,7 +17,7 @@ use crate::{entity, out, print, saved};
 /// Runs the verb.
 pub(crate) fn run(args: &ClustersArgs) -> anyhow::Result<ExitCode> {
     let format = args.out.as_deref().map(out::format).transpose()?;
-    let (model, record) = files::load(&args.model)?;
+    let Run { model, record } = files::load(&args.model)?;
     let mode = entity::mode(&model, &args.mode, "--mode")?;
     let rows = model.modes()[mode].rows();
     let k = match args.k {

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use s3cmtf::Run;
 use s3cmtf::discovery::{self, Concept, Concepts, Scored};
-use s3cmtf::files;
+use s3cmtf::internal::files;
 
 use crate::args::ConceptsArgs;
 use crate::print::{self, short};
@@ -16,7 +17,7 @@ const MOST: usize = 4;
 
 /// Runs the verb.
 pub(crate) fn run(args: &ConceptsArgs) -> anyhow::Result<ExitCode> {
-    let (model, record) = files::load(&args.model)?;
+    let Run { model, record } = files::load(&args.model)?;
     let mode = args.mode.as_deref().map(|wanted| entity::mode(&model, wanted, "--mode")).transpose()?;
     let data = saved::data(&args.model, &model, &record)?;
     if data.is_none() {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::files;
+use s3cmtf::internal::files;
 
 use crate::args::ConvertArgs;
 use crate::{out, print, problem, summary};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use s3cmtf::Absent;
-use s3cmtf::input::{Couple, TableSource};
-use s3cmtf::table::did_you_mean;
+use s3cmtf::internal::input::{Couple, TableSource};
+use s3cmtf::internal::table::did_you_mean;
 
 /// One `--couple`, as typed.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, ClusterParams, K, Reason, Reasons, Recommender, agreement};
-use s3cmtf::files::KeptData;
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::KeptData;
+use s3cmtf::internal::world::{self, THEMES, World, WorldParams};
 use s3cmtf::report::{Known, Options};
-use s3cmtf::world::{self, THEMES, World, WorldParams};
-use s3cmtf::{Model, Params, Problem, Run, Stop, Training, files};
+use s3cmtf::{Model, Params, Problem, Run, Stop, Training};
 
 use crate::args::{DemoArgs, typed_line};
 use crate::print::{self, short};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         let mut progress = Progress::new(params.epochs, false, args.progress.quiet);
         let training =
             Training::new(problem, params).command(typed_line()).test(world.test.clone()).interrupt(flag);
-        let run = training.run(|epoch| progress.observe(epoch));
+        let run = training.observe(|epoch| progress.observe(epoch)).run();
         progress.finish()?;
         let run = run?;
         if run.record.summary.stop == Stop::Interrupted {

@@ -1,6 +1,6 @@
 //! Which entity is meant by what was typed: `user=Tyler`.
 
-use s3cmtf::table::{Binning, did_you_mean_any, time};
+use s3cmtf::internal::table::{Binning, did_you_mean_any, time};
 use s3cmtf::{Mode, Model};
 
 use crate::failure::usage;

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{Ranking, Segments};
-use s3cmtf::{Errors, Params, files};
+use s3cmtf::internal::files;
+use s3cmtf::{Errors, Params, Run};
 use serde::Serialize;
 
 use crate::args::{DataArgs, EvaluateArgs};
@@ -52,13 +53,13 @@ fn refuse_others(args: &EvaluateArgs) -> anyhow::Result<()> {
 fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result<ExitCode> {
     refuse_others(args)?;
     let DataArgs { value, file, .. } = &args.data;
-    let (model, record) = files::load(folder)?;
+    let Run { model, record } = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
     let errors = waiting("measuring errors", args.progress.quiet, || {
         model.evaluate(&entries, args.clip.clips(&model))
     })?;
-    let names = unknown::named(model.modes(), &entries, None);
+    let names = unknown::named(model.modes(), entries.cells(), None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     errors.note(model.modes()).iter().for_each(print::note);
     let more = more::measure(args, folder, (&model, &record), &entries)?;

@@ -3,9 +3,10 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use s3cmtf::files::{COUNT_PAIRS, RAISE_MEMORY};
-use s3cmtf::table::SKIP_EMPTY;
-use s3cmtf::{Error, files};
+use s3cmtf::Error;
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::{COUNT_PAIRS, RAISE_MEMORY};
+use s3cmtf::internal::table::SKIP_EMPTY;
 
 use crate::print;
 
@@ -49,7 +50,7 @@ pub(crate) fn told(error: anyhow::Error) -> String {
                 _ => None,
             };
             let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
-            let words = files::with_line(error).to_string();
+            let words = format!("{:#}", files::with_line(error));
             let flag = |words: String, name: &str| words.replace(name, &format!("--{name}"));
             let words = words.replace(COUNT_PAIRS, "--format csv --modes 1,2 counts such pairs");
             format!("{}{hint}", flag(flag(words, SKIP_EMPTY), RAISE_MEMORY))

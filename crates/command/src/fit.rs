@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files::KeptData;
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::KeptData;
 use s3cmtf::report::{Known, Options};
-use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop, files};
+use s3cmtf::{Algorithm, CoreKind, Entries, HoldOut, Problem, Run, Stop};
 
 use crate::args::{FitArgs, typed_line};
 use crate::failure::usage;
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     if let Some(checkpoint) = &resume {
         params = checkpoint.params(&params)?;
     }
-    let init = init.map(|(model, _)| model);
+    let init = init.map(|run| run.model);
     let data = Data::read(args, &params, init.as_ref())?;
     let problem = data.frame();
     params.check(problem)?;
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     if let Some(test) = &test {
-        let names = unknown::named(problem.modes(), test, None);
+        let names = unknown::named(problem.modes(), test.cells(), None);
         print::note_unknown(test.name(), problem.unknown(test), test.len(), &names);
         print::note_shared(test.name(), data.shared(test)?, test.len());
     }
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
     let kept = place.and_then(|place| {
         // A disk that has no room for them may still have room for the model.
         let kept = data.keep(&args.tensor, place);
-        kept.inspect_err(|error| print::note(format_args!("the data cannot be put aside: {error}"))).ok()
+        kept.inspect_err(|error| print::note(format_args!("the data cannot be put aside: {error:#}"))).ok()
     });
     let again = data.again(&params);
     let shown = test.clone().filter(|_| args.report.is_some());
@@ -100,11 +101,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<ExitCode> {
             if let Err(error) = files::save_checkpoint(&checkpoint, folder)
                 && !std::mem::replace(&mut told, true)
             {
-                print::note(format_args!("no checkpoint: {error}"));
+                print::note(format_args!("no checkpoint: {error:#}"));
             }
         });
     }
-    let run = training.run(|epoch| progress.observe(epoch));
+    let run = training.observe(|epoch| progress.observe(epoch)).run();
     let followed = progress.finish();
     finish(args, &run?, kept.as_ref(), (shown.as_ref(), again), followed)
 }
@@ -135,7 +136,7 @@ fn read_again(kept: &KeptData, run: &Run, bytes: u64, most: Option<u64>) -> Opti
     match kept.load() {
         Ok(data) if data.modes() == run.model.modes() => return Some(data),
         Ok(_) => print::note(format_args!("the data have changed; {without}")),
-        Err(error) => print::note(format_args!("{error}; {without}")),
+        Err(error) => print::note(format_args!("{error:#}; {without}")),
     }
     None
 }
@@ -154,7 +155,7 @@ fn finish(
     let folder = args.out.as_deref().filter(|_| !failed);
     let saved = folder.map_or(Ok(None), |folder| files::save_with(run, with_data, folder));
     if let Ok(Some(error)) = &saved {
-        print::note(format_args!("the model is saved, but not its data: {error}"));
+        print::note(format_args!("the model is saved, but not its data: {error:#}"));
     }
     let place = match &args.out {
         Some(folder) if saved.is_ok() && !failed => folder.display().to_string(),

@@ -83,7 +83,8 @@ pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::R
     for (number, (rest, held)) in (1..).zip(folds) {
         let label = format!("fold {number}/{count}");
         let mut progress = Progress::of_many(&label, params.epochs, args.progress.quiet || args.json);
-        let run = Training::new(rest, params.clone()).interrupt(flag).run(|epoch| progress.observe(epoch));
+        let training = Training::new(rest, params.clone()).interrupt(flag);
+        let run = training.observe(|epoch| progress.observe(epoch)).run();
         progress.finish()?;
         let run = run?;
         let end = &run.record.summary;
@@ -130,16 +131,8 @@ fn finish(
         mean_rmse: of(|fold| fold.mean_rmse),
         offsets_rmse: of(|fold| fold.offsets_rmse),
     };
-    let errors = Errors {
-        entries: folds.iter().map(|fold| fold.entries).sum(),
-        unknown: 0,
-        rmse: all.rmse.mean,
-        mae: all.mae.mean,
-        within_std: None,
-        within_two_std: None,
-        mean_rmse: Some(all.mean_rmse.mean),
-        offsets_rmse: Some(all.offsets_rmse.mean),
-    };
+    let mut errors = Errors::default();
+    (errors.rmse, errors.offsets_rmse) = (all.rmse.mean, Some(all.offsets_rmse.mean));
     errors.note(modes).iter().for_each(print::note);
     if args.json {
         print::json(&all)?;

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use s3cmtf::files;
-use s3cmtf::synthetic::Source;
+use s3cmtf::internal::files;
+use s3cmtf::internal::synthetic::Source;
 
 use crate::args::GenerateArgs;
 use crate::print;

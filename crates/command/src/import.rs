@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files::{self, Imported, OutFormat};
+use s3cmtf::internal::files::{self, Imported, OutFormat};
 
 use crate::args::{ImportArgs, quoted};
 use crate::print;

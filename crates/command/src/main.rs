@@ -47,7 +47,7 @@ use args::Verb;
 fn main() -> ExitCode {
     let verb = args::parse().verb;
     if let Some(memory) = verb.memory() {
-        s3cmtf::files::limit_memory(memory);
+        s3cmtf::internal::files::limit_memory(memory);
     }
     let outcome = match verb {
         Verb::Fit(args) => fit::run(&args),

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use s3cmtf::files::KeptData;
-use s3cmtf::{Entries, Memory, MemoryBudget, Model, Params, Problem, StoredProblem, Training, files};
+use s3cmtf::internal::files::KeptData;
+use s3cmtf::internal::{Memory, files};
+use s3cmtf::{Entries, MemoryBudget, Model, Params, Problem, StoredProblem, Training};
 
 use crate::args::FitArgs;
 use crate::failure::usage;

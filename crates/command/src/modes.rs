@@ -1,8 +1,8 @@
 //! Which mode is meant by what was typed, and what is typed for a mode.
 
 use s3cmtf::Mode;
-use s3cmtf::prepare::{self, ModeSpec};
-use s3cmtf::table::{Binning, Bins, Selector};
+use s3cmtf::internal::prepare::{self, ModeSpec};
+use s3cmtf::internal::table::{Binning, Bins, Selector};
 
 /// The mode that goes by this name, or by this number from 1, among modes of these names; counted from 0. `what` is what
 /// was typed, for the error.

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use s3cmtf::files::KeptData;
-use s3cmtf::input::NewData;
-use s3cmtf::{FoldIn, Folded, Run, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::files::KeptData;
+use s3cmtf::internal::input::NewData;
+use s3cmtf::{FoldIn, Folded, Run};
 
 use crate::args::{LaterArgs, typed_line};
 use crate::couple::couples;
@@ -32,7 +33,7 @@ fn run(
         return Err(usage("fold-in needs a TENSOR of new entries, or --couple with rows of new ids"));
     }
     files::check_out(&args.out)?;
-    let (known, mut record) = files::load(&args.model)?;
+    let Run { model: known, mut record } = files::load(&args.model)?;
     let tensor = args.tensor.as_ref().map(|path| source::given(std::slice::from_ref(path), &args.file));
     let later = NewData::read(
         &known,
@@ -51,7 +52,7 @@ fn run(
     for matrix in coupled {
         data = data.couple(matrix);
     }
-    let Folded { model, added, updated, entries, notes } = take_in(data)?;
+    let Folded { model, added, updated, entries, notes, .. } = take_in(data)?;
     for note in notes {
         print::note(note);
     }
@@ -67,11 +68,11 @@ fn run(
     });
     let kept = grown.map(|grown| grown.and_then(|grown| KeptData::new(&grown, &args.out)));
     let kept = kept.and_then(|kept| {
-        kept.inspect_err(|error| print::note(format_args!("the model is saved without data: {error}"))).ok()
+        kept.inspect_err(|error| print::note(format_args!("the model is saved without data: {error:#}"))).ok()
     });
     let unsaved = files::save_with(&run, kept.as_ref(), &args.out)?;
     if let Some(error) = &unsaved {
-        print::note(format_args!("the model is saved, but not its data: {error}"));
+        print::note(format_args!("the model is saved, but not its data: {error:#}"));
     }
     let list = |counts: &[usize]| {
         let mode = |(mode, count): (&s3cmtf::Mode, &usize)| format!("{} {count}", mode.name());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use s3cmtf::files::{self, OutFormat};
+use s3cmtf::internal::files::{self, OutFormat};
 
 use crate::couple::CoupleArg;
 use crate::failure::usage;

@@ -26,7 +26,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
     match &args.out {
         None => print::out(|out| Man::new(command).render(out))?,
         Some(folder) => {
-            s3cmtf::files::make_folder(folder)?;
+            s3cmtf::internal::files::make_folder(folder)?;
             write_pages(&command, "s3cmtf", folder)?;
         }
     }
@@ -43,7 +43,7 @@ fn write_pages(command: &Command, name: &str, folder: &Path) -> anyhow::Result<(
         page.render(&mut bytes)?;
         out.write_all(&bytes)
     };
-    s3cmtf::files::write_atomically(&path, write)?;
+    s3cmtf::internal::files::write_atomically(&path, write)?;
     for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
         write_pages(verb, &format!("{name}-{}", verb.get_name()), folder)?;
     }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use s3cmtf::files::{self, OutFormat};
-use s3cmtf::input::{self, Cells};
-use s3cmtf::table::{Column, Data, Labels, Table};
-use s3cmtf::{Entries, Model};
+use s3cmtf::internal::files::{self, OutFormat};
+use s3cmtf::internal::input::{self, CellTable};
+use s3cmtf::internal::table::{Column, Data, Labels, Table};
+use s3cmtf::{Cells, Model};
 
 use crate::args::PredictArgs;
 use crate::{entity, out, print, problem, source, unknown};
@@ -17,10 +17,10 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if let Some(out) = &args.out {
         out::check_apart(out, std::slice::from_ref(&args.coords), &[], None)?;
     }
-    let (model, _) = files::load(&args.model)?;
+    let model = files::load(&args.model)?.model;
     let given = source::given(std::slice::from_ref(&args.coords), &args.file);
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
-    let Cells { entries: cells, table } = input::known_cells(&given, model.modes(), &at, &mut problem::tell)?;
+    let CellTable { cells, table } = input::known_cells(&given, model.modes(), &at, &mut problem::tell)?;
     let Some((mut table, modes)) = table else {
         let (values, stds) = predict(&model, &cells, None, args)?;
         let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 
 fn predict(
     model: &Model,
-    cells: &Entries,
+    cells: &Cells,
     table: Option<&Table>,
     args: &PredictArgs,
 ) -> anyhow::Result<(Vec<f32>, Option<Vec<f32>>)> {
@@ -59,7 +59,7 @@ fn predict(
 }
 
 /// Puts the names of months and the like in the place of points in time.
-fn name_bins(model: &Model, cells: &Entries, table: &mut Table, modes: &[usize]) {
+fn name_bins(model: &Model, cells: &Cells, table: &mut Table, modes: &[usize]) {
     for (column, &number) in table.columns.iter_mut().zip(modes) {
         let mode = &model.modes()[number];
         let Some(naming) = mode.naming().filter(|naming| naming.binning.is_some()) else { continue };

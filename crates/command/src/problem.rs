@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use s3cmtf::input::{self, Input, Note};
-use s3cmtf::prepare::Recipe;
+use s3cmtf::internal::input::{self, Input, Note};
+use s3cmtf::internal::prepare::Recipe;
 use s3cmtf::{Entries, Mode, Model, Problem};
 
 use crate::args::{DataArgs, FileArgs};

@@ -1,6 +1,7 @@
 //! How a run is followed while it goes on: a bar, plain lines, JSON, or not at all.
 
 use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,8 +50,8 @@ impl Progress {
         }
     }
 
-    /// Tells of an epoch.
-    pub(crate) fn observe(&mut self, epoch: &Epoch) {
+    /// Tells of an epoch, and goes on.
+    pub(crate) fn observe(&mut self, epoch: &Epoch) -> ControlFlow<()> {
         match self {
             Progress::Bar(bar) => {
                 bar.set_message(numbers(epoch));
@@ -70,6 +71,7 @@ impl Progress {
             }
             Progress::Silent => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// Ends the progress.

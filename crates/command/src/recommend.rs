@@ -5,8 +5,8 @@ mod all;
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Best, ConceptEffect, Other, Reason, Reasons, Recommender, Scored};
-use s3cmtf::files;
-use s3cmtf::{Mode, Model, Problem};
+use s3cmtf::internal::files;
+use s3cmtf::{Mode, Model, Problem, Run};
 use serde::Serialize;
 
 use crate::args::RecommendArgs;
@@ -61,7 +61,7 @@ struct Because<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RecommendArgs) -> anyhow::Result<ExitCode> {
-    let (model, record) = files::load(&args.model)?;
+    let Run { model, record } = files::load(&args.model)?;
     let (by, id) = entity::find(&model, &args.to, "--for")?;
     let items = entity::mode(&model, &args.mode, "--mode")?;
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
@@ -247,7 +247,7 @@ fn profiled(profile: &[ConceptEffect], named: &[&str]) -> Vec<String> {
     let most = profile.first().map_or(0.0, |worth| worth.own_strength).max(f64::MIN_POSITIVE);
     let has_times = profile.iter().any(|worth| worth.concept.times.is_some());
     let row = |worth: &ConceptEffect| {
-        let ConceptEffect { own_strength, adds, usual, concept } = worth;
+        let ConceptEffect { own_strength, adds, usual, concept, .. } = worth;
         let mut cells = vec![
             Cell::new(show::HEADING, &concept.name),
             short(*own_strength).into(),

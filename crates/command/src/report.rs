@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use s3cmtf::internal::files;
 use s3cmtf::report::{Known, Options, Report, render};
-use s3cmtf::{Model, Record, files};
+use s3cmtf::{Model, Record, Run};
 
 use crate::args::{DataArgs, ReportArgs, fit_line};
 use crate::progress::waiting;
@@ -16,7 +17,7 @@ const DATA: &str = "data.s3cmtf";
 /// Runs the verb.
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     files::check_file(&args.out)?;
-    let (model, record) = files::load(&args.model)?;
+    let Run { model, record } = files::load(&args.model)?;
     let data = saved::data(&args.model, &model, &record)?;
     if data.is_none() {
         print::note(format_args!(

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use s3cmtf::{Model, Problem, Record, files};
+use s3cmtf::internal::files;
+use s3cmtf::{Model, Problem, Record};
 
 use crate::print;
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use s3cmtf::discovery::{self, Scored, Space};
-use s3cmtf::files;
+use s3cmtf::internal::files;
 use serde::Serialize;
 
 use crate::args::SimilarArgs;
@@ -19,7 +19,7 @@ struct Similar<'a> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
-    let (model, _) = files::load(&args.model)?;
+    let model = files::load(&args.model)?.model;
     let (mode, id) = entity::one(&model, &args.entity, "similar")?;
     let known = &model.modes()[mode];
     let similar = discovery::similar(&model, mode, id, args.level, args.top)?;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use s3cmtf::files::{self, Source};
-use s3cmtf::input::TableSource;
-use s3cmtf::table::Empty;
+use s3cmtf::internal::files::{self, Source};
+use s3cmtf::internal::input::TableSource;
+use s3cmtf::internal::table::Empty;
 
 use crate::args::FileArgs;
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use s3cmtf::files::{self, Format, OutFormat, Source};
-use s3cmtf::holdout;
-use s3cmtf::table::{Column, ColumnType, Data, Selector, Table, Want, time};
+use s3cmtf::internal::files::{self, Format, OutFormat, Source};
+use s3cmtf::internal::holdout;
+use s3cmtf::internal::table::{Column, ColumnType, Data, Selector, Table, Want, time};
 
 use crate::args::SplitArgs;
 use crate::failure::usage;

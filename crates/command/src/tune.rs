@@ -2,12 +2,12 @@
 
 mod changes;
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use s3cmtf::{
-    Algorithm, Change, Duplicates, End, Event, Mode, Params, SimpleErrors, Skip, Trial, Tuned, Tuning, Why,
-};
+use s3cmtf::tune::{Change, End, Event, Skip, Trial, Tuned, Why};
+use s3cmtf::{Algorithm, Duplicates, Mode, Params, SimpleErrors, Tuning};
 use serde::Serialize;
 
 use crate::args::{TuneArgs, fit_line};
@@ -75,13 +75,13 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     if args.settings.has_algorithm() {
         tuning = tuning.algorithms(vec![base.algorithm]);
     }
-    let tuned = tuning.run(|event| table.observe(event));
+    let tuned = tuning.observe(|event| table.observe(event)).run();
     table.finish()?;
     let tuned = tuned?;
     conclude(args, &tuned, entries, obvious.unwrap_or_default())?;
     Ok(match tuned.end {
         End::Interrupted => ExitCode::from(interrupt::EXIT),
-        End::Searched | End::Budget => ExitCode::SUCCESS,
+        _ => ExitCode::SUCCESS,
     })
 }
 
@@ -109,7 +109,7 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize, obvious: Typed) -> a
     let why = match tuned.end {
         End::Searched => "nothing is left to try",
         End::Budget => "the rest would take more than is left",
-        End::Interrupted => "interrupted",
+        _ => "interrupted",
     };
     let spent = format!("{:.1} of {} seconds", tuned.seconds, args.budget);
     let counts = format!("{} tried, {} skipped in {spent}: {why}", tuned.trials.len(), tuned.skips.len());
@@ -190,20 +190,23 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn observe(&mut self, event: Event<'_>) {
+    fn observe(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
             Event::Start(params, changes) => {
                 let quiet = self.args.progress.quiet || self.args.json;
                 self.progress = Some(Progress::of_many(&name(params, changes), params.epochs, quiet));
             }
             Event::Epoch(epoch) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.observe(epoch);
-                }
+                return self
+                    .progress
+                    .as_mut()
+                    .map_or(ControlFlow::Continue(()), |progress| progress.observe(epoch));
             }
             Event::Trial(trial) => self.tell(|table| table.trial(trial)),
             Event::Skip(skip) => self.tell(|table| table.skip(skip)),
+            _ => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// A stdout that fails must not end the search: it goes on, and the failure is told at its end.
@@ -254,7 +257,7 @@ impl<'a> Table<'a> {
     fn settings(&self, mark: &str, params: &Params) -> Vec<String> {
         let weight = |weight: f32| match params.algorithm {
             Algorithm::Bayes => "-".to_owned(),
-            Algorithm::Sgd | Algorithm::Als => weight.to_string(),
+            _ => weight.to_string(),
         };
         let mut row = vec![
             mark.to_owned(),

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use s3cmtf::table::{Binning, Data, Table};
-use s3cmtf::{Entries, Mode};
+use s3cmtf::internal::table::{Binning, Data, Table};
+use s3cmtf::{Cells, Mode};
 
 /// More names than this are only counted.
 const NAMED: usize = 3;
 
 /// What to say behind a count of cells with unknown ids: a few of them by name, and how many more there are; nothing if
 /// they have no names here. `table` is what the cells were made of: a column per mode.
-pub(crate) fn named(modes: &[Mode], cells: &Entries, table: Option<&Table>) -> String {
+pub(crate) fn named(modes: &[Mode], cells: &Cells, table: Option<&Table>) -> String {
     let (mut seen, mut names) = (BTreeSet::new(), Vec::new());
     for place in 0..cells.len() {
         for (number, mode) in modes.iter().enumerate() {

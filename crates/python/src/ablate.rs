@@ -18,7 +18,7 @@ pub(crate) fn ablate(py: Python<'_>, run: &Run, holdout: Option<f64>) -> PyResul
     let params = run.run.record.params.clone();
     let ablated = watched(py, None, |stop, _| {
         let ablation = Ablation::new(data.clone(), params).interrupt(stop);
-        holdout.into_iter().fold(ablation, Ablation::holdout).run(|_| {})
+        holdout.into_iter().fold(ablation, Ablation::holdout).run()
     })?;
     let notes = ablated.parts.iter().filter_map(|worth| {
         let how = "leave it out of couple or of modes";

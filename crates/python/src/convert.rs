@@ -4,7 +4,8 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
-use s3cmtf::{Factor, Params, PartialParams, Preset};
+use s3cmtf::internal::{PartialParams, Preset};
+use s3cmtf::{Factor, Params};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
+use s3cmtf::Error;
 use s3cmtf::discovery::{
     self, ClusterParams, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP, TOP_OF_CONCEPTS,
 };
-use s3cmtf::prepare::find_entity;
+use s3cmtf::internal::files;
+use s3cmtf::internal::prepare::find_entity;
 use s3cmtf::report::{Known, Options, Report, render};
-use s3cmtf::{Error, files};
 
 use crate::convert::json;
 use crate::error::detached;

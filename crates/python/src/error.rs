@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use s3cmtf::table::SKIP_EMPTY;
-use s3cmtf::{Error, files};
+use s3cmtf::Error;
+use s3cmtf::internal::files;
+use s3cmtf::internal::table::SKIP_EMPTY;
 
 use crate::pool::with_threads;
 
@@ -23,7 +24,7 @@ pub(crate) fn exception(error: Error) -> PyErr {
     };
     let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
     let words =
-        format!("{error}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out");
+        format!("{error:#}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out");
     let words = short(words);
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {

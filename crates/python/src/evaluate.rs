@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use s3cmtf::Error;
 use s3cmtf::discovery::{self, RankingParams};
-use s3cmtf::input::known_entries;
+use s3cmtf::internal::input::known_entries;
 use serde_json::json;
 
 use crate::convert;

@@ -23,7 +23,7 @@ mod _s3cmtf {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP, TOP_OF_CONCEPTS};
-    use s3cmtf::world::WorldParams;
+    use s3cmtf::internal::world::WorldParams;
     use s3cmtf::{Ablation, Checkpoint, Params, Tuning};
 
     use crate::convert::{json, said};
@@ -88,7 +88,7 @@ mod _s3cmtf {
     /// The vector instructions that runs on this machine use unless told otherwise.
     #[pyfunction]
     fn instructions() -> &'static str {
-        s3cmtf::instructions()
+        s3cmtf::internal::instructions()
     }
 
     #[pymodule_init]

@@ -1,7 +1,7 @@
 //! Data that came after training.
 
 use pyo3::prelude::*;
-use s3cmtf::input::{NewData, Note};
+use s3cmtf::internal::input::{NewData, Note};
 use s3cmtf::{Error, FoldIn, Folded, Problem};
 
 use crate::error::detached;
@@ -26,7 +26,7 @@ pub(crate) fn take_in(
     let (tensor, couple) = (tensor.map(|table| table.0.clone()), couples(&couple));
     let (run, before, test) = (&run.run, run.data.as_ref(), run.test.clone());
     let mut told = Vec::new();
-    let (Folded { model, added, updated, entries, notes }, data) = detached(py, || {
+    let (Folded { model, added, updated, entries, notes, .. }, data) = detached(py, || {
         let mut tell = |note: Note| told.push(note.to_string());
         let later = NewData::read(&run.model, tensor.as_ref(), &couple, value.as_deref(), &mut tell)?;
         let NewData { entries, coupled, namings, duplicates } = later;

@@ -24,7 +24,7 @@ pub(crate) fn with_own_threads<T: Send>(work: impl FnOnce() -> Result<T, Error> 
 
 fn started() -> Result<ThreadPool, Error> {
     let started = ThreadPoolBuilder::new().build();
-    started.map_err(|error| Error::Problem(format!("threads cannot be started: {error}")))
+    started.map_err(|error| Error::Threads { source: error.into() })
 }
 
 fn threads() -> Result<Arc<ThreadPool>, Error> {

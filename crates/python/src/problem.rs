@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use s3cmtf::input::{Input, Note};
-use s3cmtf::prepare::ModeSpec;
-use s3cmtf::table::Selector;
-use s3cmtf::{Absent, Coupled, Duplicates, Entries, Error, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::{Input, Note};
+use s3cmtf::internal::prepare::ModeSpec;
+use s3cmtf::internal::table::Selector;
+use s3cmtf::{Absent, Coupled, Duplicates, Entries, Error};
 
 use crate::error::{detached, exception};
 use crate::table::{Couple, Table, couples};

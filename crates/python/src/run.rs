@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use s3cmtf::files::{self, KeptData};
-use s3cmtf::input::known_cells;
-use s3cmtf::prepare::{find_entity, find_mode};
+use s3cmtf::internal::files::{self, KeptData};
+use s3cmtf::internal::input::known_cells;
+use s3cmtf::internal::prepare::{find_entity, find_mode};
 use s3cmtf::{Core, Error, Mode};
 
 use crate::convert::{factor, json};
@@ -119,7 +119,7 @@ impl Run {
         let (values, stds, unknown) = detached(py, || {
             let at = at.iter().map(|(mode, name)| Ok((*mode, find_entity(&model.modes()[*mode], name)?)));
             let at = at.collect::<Result<Vec<_>, Error>>()?;
-            let cells = known_cells(&given, model.modes(), &at, &mut |_| ())?.entries;
+            let cells = known_cells(&given, model.modes(), &at, &mut |_| ())?.cells;
             let stds = std.then(|| model.std(&cells)).transpose()?;
             let clip = clip.unwrap_or_else(|| model.clips());
             Ok((model.predict(&cells, clip)?, stds, model.unknown(&cells)))
@@ -149,10 +149,10 @@ impl Run {
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Run> {
     detached(py, || {
-        let (model, record) = files::load(&folder)?;
+        let run = files::load(&folder)?;
         // Those of another model say nothing about this one.
         let data = files::load_data(&folder)?
-            .filter(|data| data.modes() == model.modes() && files::is_own_data(&folder, &record));
-        Ok(Run { run: s3cmtf::Run { model, record }, data, test: None })
+            .filter(|data| data.modes() == run.model.modes() && files::is_own_data(&folder, &run.record));
+        Ok(Run { run, data, test: None })
     })
 }

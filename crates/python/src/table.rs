@@ -9,9 +9,9 @@ use arrow_pyarrow::PyArrowType;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use s3cmtf::files::{Fetch, Frame, Raw};
-use s3cmtf::input::{self, TableSource};
-use s3cmtf::table::Empty;
+use s3cmtf::internal::files::{Fetch, Frame, Raw};
+use s3cmtf::internal::input::{self, TableSource};
+use s3cmtf::internal::table::Empty;
 use s3cmtf::{Absent, Error};
 
 use crate::error::exception;

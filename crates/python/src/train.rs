@@ -1,14 +1,16 @@
 //! From a problem to a run.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use s3cmtf::input::known_entries;
-use s3cmtf::prepare::find_mode;
-use s3cmtf::{Checkpoint, Entries, HoldOut, Training, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::known_entries;
+use s3cmtf::internal::prepare::find_mode;
+use s3cmtf::{Checkpoint, Entries, Epoch, HoldOut, Training};
 
 use crate::convert::said;
 use crate::error::{detached, exception};
@@ -71,11 +73,15 @@ pub(crate) fn train(
             training = training.checkpoints(*every, |checkpoint| {
                 // A full disk is no reason to end a long run.
                 if let Err(error) = files::save_checkpoint(&checkpoint, folder) {
-                    notes.push(format!("no checkpoint: {error}"));
+                    notes.push(format!("no checkpoint: {error:#}"));
                 }
             });
         }
-        training.run(|epoch| tell(serde_json::to_string(epoch).unwrap_or_default()))
+        let observe = |epoch: &Epoch| {
+            tell(serde_json::to_string(epoch).unwrap_or_default());
+            ControlFlow::Continue(())
+        };
+        training.observe(observe).run()
     })?;
     notes.extend(run.notes());
     Ok((Run { run, data: keep.then(|| problem.0.clone()), test: kept }, notes))

@@ -1,11 +1,13 @@
 //! The search for settings.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use s3cmtf::{Change, Event, Trial, Tuning};
+use s3cmtf::Tuning;
+use s3cmtf::tune::{Change, Event, Trial};
 use serde_json::json;
 
 use crate::convert::{self, said};
@@ -40,11 +42,13 @@ pub(crate) fn tune(
         let tuning = budget.into_iter().fold(tuning, Tuning::budget);
         let tuning = holdout.into_iter().fold(tuning, Tuning::holdout);
         let tuning = algorithms.into_iter().fold(tuning, Tuning::algorithms);
-        tuning.run(|event| {
+        let observe = |event: Event<'_>| {
             if let Event::Trial(trial) = event {
                 tell(serde_json::to_string(trial).unwrap_or_default());
             }
-        })
+            ControlFlow::Continue(())
+        };
+        tuning.observe(observe).run()
     })?;
     let chosen = tuned.recommended();
     let words = |trial: &Trial| trial.changes.iter().map(Change::words).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use s3cmtf::Entries;
-use s3cmtf::world::{THEMES, WorldParams, generate};
+use s3cmtf::internal::world::{THEMES, WorldParams, generate};
 
 use crate::error::detached;
 

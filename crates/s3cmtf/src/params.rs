@@ -21,6 +21,7 @@ pub const MAX_CORE: usize = 1 << 26;
 /// Which entries of the core may differ from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum CoreKind {
     /// All of them: Tucker.
     Full,
@@ -41,6 +42,7 @@ impl CoreKind {
 /// How a model is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Algorithm {
     /// Models are drawn from all those that explain the data, and averaged. Nothing needs tuning.
     Bayes,
@@ -98,6 +100,7 @@ impl Algorithm {
 /// A part of [`Algorithm::Bayes`] that can be left out, to see what it is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Part {
     /// Rows differ in how predictable they are.
     Shares,
@@ -131,6 +134,7 @@ impl Part {
 /// How gradients of tensor entries are computed; all methods compute the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Method {
     /// Entries that share indices share their contractions; vector instructions.
     Fast,
@@ -154,6 +158,7 @@ impl Method {
 /// How threads share the factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Scheme {
     /// At any time a thread owns the rows it changes.
     Blocks,
@@ -164,6 +169,7 @@ pub enum Scheme {
 /// Where the factors and the core start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Start {
     /// A first concept that predicts the mean, and small signed noise around a diagonal core for the others.
     Mean,
@@ -174,6 +180,7 @@ pub enum Start {
 /// The vector instructions that training uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Instructions {
     /// Plain Rust, on any machine.
     Portable,

@@ -3,10 +3,12 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use common::Numbers;
-use s3cmtf::{Ablated, Ablation, AblationEvent, Absent, Coupled, Entries, LeftOut, Params, Problem, Verdict};
+use s3cmtf::tune::{Ablated, AblationEvent, Verdict};
+use s3cmtf::{Ablation, Absent, Coupled, Entries, LeftOut, Params, Problem};
 
 const USERS: usize = 120;
 const FILMS: usize = 300;
@@ -57,7 +59,7 @@ fn verdict(ablated: &Ablated, name: &str) -> Verdict {
 
 #[test]
 fn what_says_something_helps_and_what_says_nothing_does_not() {
-    let ablated = Ablation::new(problem(None), params()).run(|_| {}).unwrap();
+    let ablated = Ablation::new(problem(None), params()).run().unwrap();
     let names: Vec<&str> = ablated.parts.iter().map(|effect| effect.left_out.name()).collect();
     assert_eq!(names, ["genres", "colours", "month"]);
     assert_eq!(verdict(&ablated, "genres"), Verdict::Helps, "{:?}", ablated.parts);
@@ -67,7 +69,7 @@ fn what_says_something_helps_and_what_says_nothing_does_not() {
     assert!(rmse < simple.offsets_rmse && simple.offsets_rmse < 1.1 * simple.mean_rmse);
     assert_eq!((ablated.held_out, ablated.interrupted, ablated.note()), (249, false, None));
     // The same trainings come to the same.
-    let again = Ablation::new(problem(None), params()).run(|_| {}).unwrap();
+    let again = Ablation::new(problem(None), params()).run().unwrap();
     assert_eq!((again.rmse, again.parts[2].rmse), (ablated.rmse, ablated.parts[2].rmse));
 }
 
@@ -75,7 +77,7 @@ fn what_says_something_helps_and_what_says_nothing_does_not() {
 fn what_a_model_is_forced_to_explain_makes_it_worse() {
     // No concept to spare for what has to be explained.
     let params = Params { ranks: vec![7], ..params() };
-    let ablated = Ablation::new(problem(Some(100.0)), params).run(|_| {}).unwrap();
+    let ablated = Ablation::new(problem(Some(100.0)), params).run().unwrap();
     assert_eq!(verdict(&ablated, "colours"), Verdict::Worse, "{:?}", ablated.parts);
     let note = ablated.parts[1].note().unwrap();
     assert!(note.starts_with("colours makes predictions worse: the RMSE on held-out entries is "), "{note}");
@@ -88,21 +90,25 @@ fn an_interrupt_keeps_what_is_known() {
     let params = Params { epochs: 8, ..params() };
     let ablated = Ablation::new(problem(None), params.clone())
         .interrupt(&flag)
-        .run(|event| match event {
-            AblationEvent::Start(part, again) => {
-                told.push(format!("{} {again}", part.map_or("all", |_| "less")))
+        .observe(|event| {
+            match event {
+                AblationEvent::Start(part, again) => {
+                    told.push(format!("{} {again}", part.map_or("all", |_| "less")))
+                }
+                AblationEvent::Whole(_) => told.push("whole".into()),
+                AblationEvent::Effect(effect) => {
+                    told.push(effect.left_out.name().to_owned());
+                    return ControlFlow::Break(());
+                }
+                _ => {}
             }
-            AblationEvent::Whole(_) => told.push("whole".into()),
-            AblationEvent::Effect(effect) => {
-                told.push(effect.left_out.name().to_owned());
-                flag.store(true, Ordering::Relaxed);
-            }
-            AblationEvent::Epoch(_) => {}
+            ControlFlow::Continue(())
         })
+        .run()
         .unwrap();
     assert_eq!(told, ["all 0", "all 1", "whole", "less 0", "less 1", "genres"]);
     assert!(ablated.interrupted && ablated.parts.len() == 1 && ablated.rmse.is_some());
-    let ablated = Ablation::new(problem(None), params).interrupt(&flag).run(|_| {}).unwrap();
+    let ablated = Ablation::new(problem(None), params).interrupt(&flag).run().unwrap();
     assert!(ablated.interrupted && ablated.rmse.is_none() && ablated.parts.is_empty());
 }
 
@@ -111,8 +117,8 @@ fn where_there_is_nothing_to_leave_out_that_is_said() {
     let problem = problem(None).alone().unwrap();
     let month = LeftOut::Mode { place: 2, name: "month".into() };
     let matrix = problem.without(&month).unwrap();
-    let error = Ablation::new(matrix, params()).run(|_| {}).unwrap_err().to_string();
+    let error = Ablation::new(matrix, params()).run().unwrap_err().to_string();
     assert_eq!(error, "there is nothing to leave out: no matrix is coupled, and there are two modes");
-    let error = Ablation::new(problem, params()).holdout(1.0).run(|_| {}).unwrap_err().to_string();
+    let error = Ablation::new(problem, params()).holdout(1.0).run().unwrap_err().to_string();
     assert!(error.starts_with("holdout should be between 0 and 1"), "{error}");
 }

@@ -3,14 +3,16 @@
 
 mod common;
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
 use s3cmtf::{
-    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, FoldIn, Params, Problem, Run, Stop, Training,
+    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Epoch, FoldIn, Params, Problem, Run, Stop,
+    Training,
 };
 
 fn alone(planted: &Planted) -> Problem {
@@ -23,7 +25,7 @@ fn als(ranks: &[usize], diagonal: bool) -> Params {
 }
 
 fn fit(planted: &Planted, params: Params) -> Run {
-    Training::new(alone(planted), params).test(planted.test.clone()).run(|_| {}).unwrap()
+    Training::new(alone(planted), params).test(planted.test.clone()).run().unwrap()
 }
 
 fn share(entries: &Entries) -> f64 {
@@ -111,7 +113,7 @@ fn rows_are_found_by_coupled_matrices_alone() {
         let values = known.iter().map(|&place| entries.values()[place]).collect();
         let rest = Entries::new((0..3).map(pick).collect(), values).unwrap();
         let problem = Problem::builder(rest).sizes(vec![40, 30, 12]).couple(matrix).build().unwrap();
-        let model = Training::new(problem, als(&[2], true)).run(|_| {}).unwrap().model;
+        let model = Training::new(problem, als(&[2], true)).run().unwrap().model;
         let predictions = model.predict(entries, false).unwrap();
         let apart = predictions.iter().zip(&truth).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(apart < 1e-3, "{kind:?}: {apart}");
@@ -122,9 +124,8 @@ fn rows_are_found_by_coupled_matrices_alone() {
 #[test]
 fn what_it_does_not_have_is_refused() {
     let planted = planted(&[20, 15], &[2, 2], false, 0.0, 0.0, 200, 1);
-    let refused = |params: Params, problem: Problem| {
-        Training::new(problem, params).run(|_| {}).unwrap_err().to_string()
-    };
+    let refused =
+        |params: Params, problem: Problem| Training::new(problem, params).run().unwrap_err().to_string();
     let edges = Entries::new(vec![vec![0, 1], vec![1, 2]], vec![1.0; 2]).unwrap();
     let graph = Coupled::new(0, Absent::Graph, edges).unwrap();
     let with_graph = Problem::builder(planted.train.clone()).couple(graph).build().unwrap();
@@ -148,7 +149,7 @@ fn odd_data_neither_diverges_nor_panics() {
             for ranks in [1, 4, 12] {
                 let problem = Problem::builder(entries.clone()).build().unwrap();
                 let params = Params { epochs: 12, ..als(&[ranks], diagonal) };
-                let run = Training::new(problem, params).run(|_| {}).unwrap();
+                let run = Training::new(problem, params).run().unwrap();
                 let rmse = run.record.summary.train_rmse;
                 assert!(rmse <= 1.01 * share(&entries), "{name}: RMSE {rmse}, values {}", share(&entries));
                 let predictions = run.model.predict(&entries, false).unwrap();
@@ -158,13 +159,17 @@ fn odd_data_neither_diverges_nor_panics() {
     }
 }
 
+fn until(epoch: &Epoch, last: usize) -> ControlFlow<()> {
+    if epoch.epoch >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 #[test]
 fn an_interrupt_keeps_the_best_so_far() {
     let planted = planted(&[40, 30, 12], &[3, 3, 3], false, 1.0, 0.3, 3_000, 7);
     for last in [0, 1, 30] {
         let flag = AtomicBool::new(last == 0);
         let training = Training::new(alone(&planted), als(&[3], false)).interrupt(&flag);
-        let run = training.run(|epoch| flag.store(epoch.epoch >= last, Ordering::Relaxed)).unwrap();
+        let run = training.observe(|epoch| until(epoch, last)).run().unwrap();
         assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, last));
         let least = run.record.history.iter().map(|epoch| epoch.train_rmse).fold(f64::INFINITY, f64::min);
         assert!(run.record.summary.train_rmse <= 1.001 * least || last == 0);
@@ -184,7 +189,7 @@ fn a_run_goes_on_from_any_checkpoint_and_from_a_model() {
         if let Some(checkpoint) = resume {
             training = training.resume(checkpoint);
         }
-        training.run(|_| {})
+        training.run()
     };
     let kept = Mutex::new(Vec::new());
     let whole = run(None, &kept).unwrap();
@@ -204,14 +209,14 @@ fn a_run_goes_on_from_any_checkpoint_and_from_a_model() {
         }
     }
     let again = Params { epochs: 3, ..params.clone() };
-    let warm = Training::new(problem.clone(), again).warm_start(whole.model.clone()).run(|_| {}).unwrap();
+    let warm = Training::new(problem.clone(), again).warm_start(whole.model.clone()).run().unwrap();
     assert!(warm.record.summary.train_rmse < 1.05 * whole.record.summary.train_rmse);
 }
 
 #[test]
 fn exact_first_keeps_what_is_exact_and_only_that() {
     let run = |planted: &Planted, params: Params| {
-        Training::new(alone(planted), params).test(planted.test.clone()).exact_first().run(|_| {}).unwrap()
+        Training::new(alone(planted), params).test(planted.test.clone()).exact_first().run().unwrap()
     };
     let exact = planted(&[30, 25, 20], &[3, 3, 3], false, 0.0, 0.0, 1_500, 2);
     let bayes = Params { ranks: vec![3], epochs: 4, threads: 2, ..Params::default() };
@@ -223,7 +228,7 @@ fn exact_first_keeps_what_is_exact_and_only_that() {
     let few = planted(&[30, 25, 20], &[3, 3, 3], false, 0.0, 0.0, 250, 2);
     for other in [noisy, few] {
         let found = run(&other, bayes.clone());
-        let plain = Training::new(alone(&other), bayes.clone()).run(|_| {}).unwrap();
+        let plain = Training::new(alone(&other), bayes.clone()).run().unwrap();
         assert_eq!((found.record.params.algorithm, found.model), (Algorithm::Bayes, plain.model));
     }
     let constrained = Params { ranks: vec![3], nonnegative: true, epochs: 3, ..Params::sgd() };
@@ -243,7 +248,7 @@ fn rows_that_come_later_are_exact_too() {
     };
     let params = als(&[3], false);
     let problem = Problem::builder(part(false)).sizes(vec![40, 30, 12]).build().unwrap();
-    let model = Training::new(problem, params.clone()).run(|_| {}).unwrap().model;
+    let model = Training::new(problem, params.clone()).run().unwrap().model;
     let folded = FoldIn::new(&model, &params).entries(part(true)).fold_in().unwrap();
     let late = folded.model.evaluate(&part(true), false).unwrap().rmse;
     assert!(late < 1e-4 * share(entries), "{late}");

@@ -5,7 +5,7 @@ mod common;
 
 use common::Numbers;
 use common::planted::{Planted, planted};
-use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{Entries, Params, Problem, Summary, Training};
 
 fn fit(train: &Entries, test: &Entries, params: Params) -> Summary {
@@ -13,7 +13,7 @@ fn fit(train: &Entries, test: &Entries, params: Params) -> Summary {
     let sizes = (0..train.order()).map(most).collect();
     let problem = Problem::builder(train.clone()).sizes(sizes).build().unwrap();
     let params = Params { threads: 2, ..params };
-    Training::new(problem, params).test(test.clone()).run(|_| {}).unwrap().record.summary
+    Training::new(problem, params).test(test.clone()).run().unwrap().record.summary
 }
 
 fn rank(rank: usize) -> Params {

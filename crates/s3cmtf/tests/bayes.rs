@@ -3,15 +3,16 @@
 
 mod common;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
-use s3cmtf::world::{World, WorldParams, generate};
-use s3cmtf::{Absent, Coupled, Entries, Params, Problem, Run, Stop, Training};
+use s3cmtf::internal::world::{World, WorldParams, generate};
+use s3cmtf::{Absent, Coupled, Entries, Epoch, Params, Problem, Run, Stop, Training};
 
 fn fit(problem: Problem, test: &Entries, params: Params) -> Run {
-    Training::new(problem, params).test(test.clone()).run(|_| {}).unwrap()
+    Training::new(problem, params).test(test.clone()).run().unwrap()
 }
 
 fn rmse(problem: Problem, test: &Entries, params: Params) -> f64 {
@@ -342,7 +343,7 @@ fn odd_data_neither_diverges_nor_panics() {
     for (name, entries) in odd_data() {
         // Rank 12 is above the number of rows of some modes.
         let problem = Problem::builder(entries.clone()).build().unwrap();
-        let run = Training::new(problem, Params { epochs: 12, ..rank(12) }).run(|_| {}).unwrap();
+        let run = Training::new(problem, Params { epochs: 12, ..rank(12) }).run().unwrap();
         let rmse = run.record.summary.train_rmse;
         let mean = entries.mean();
         let spread: f64 = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
@@ -377,7 +378,11 @@ fn an_interrupt_keeps_the_model_so_far() {
         generate(&WorldParams { users: 300, businesses: 200, ratings: 8_000, ..WorldParams::default() });
     let flag = AtomicBool::new(false);
     let training = Training::new(world.problem().unwrap(), Params { epochs: usize::MAX, ..rank(6) });
-    let run = training.interrupt(&flag).run(|epoch| flag.store(epoch.epoch == 5, Ordering::Relaxed)).unwrap();
+    let observe = |epoch: &Epoch| {
+        flag.store(epoch.epoch == 5, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    let run = training.interrupt(&flag).observe(observe).run().unwrap();
     assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 5));
     let evaluated = run.model.evaluate(&world.ratings, false).unwrap().rmse;
     assert!((evaluated - run.record.summary.train_rmse).abs() < 1e-4);
@@ -387,7 +392,7 @@ fn an_interrupt_keeps_the_model_so_far() {
 fn an_interrupt_in_the_first_epoch_that_counts_keeps_the_draw() {
     let world = generate(&WorldParams { users: 60, businesses: 40, ratings: 900, ..WorldParams::default() });
     let training = Training::new(world.problem().unwrap(), Params { epochs: 1, ..rank(3) });
-    let run = training.interrupt(&AtomicBool::new(true)).run(|_| {}).unwrap();
+    let run = training.interrupt(&AtomicBool::new(true)).run().unwrap();
     assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 0));
     let evaluated = run.model.evaluate(&world.ratings, false).unwrap().rmse;
     assert!((evaluated - run.record.summary.train_rmse).abs() < 1e-4, "{evaluated}");
@@ -398,7 +403,7 @@ fn a_run_goes_on_where_another_was() {
     let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.2, 20_000, 9);
     let first = fit(alone(&planted), &planted.test, Params { epochs: 40, ..rank(5) });
     let training = Training::new(alone(&planted), Params { epochs: 3, ..rank(5) }).test(planted.test.clone());
-    let second = training.warm_start(first.model.clone()).run(|_| {}).unwrap();
+    let second = training.warm_start(first.model.clone()).run().unwrap();
     let reached = second.record.summary.test_rmse.unwrap();
     assert!(reached < 1.5 * planted.noise, "{reached}");
     let cold = rmse(alone(&planted), &planted.test, Params { epochs: 3, ..rank(5) });
@@ -440,7 +445,7 @@ fn data_without_noise_and_fewer_entries_than_numbers_come_to_a_model() {
     let problem = Problem::builder(entries).build().unwrap();
     for seed in 0..8 {
         let params = Params { seed, ..Params::default() };
-        let run = Training::new(problem.clone(), params).run(|_| ()).unwrap();
+        let run = Training::new(problem.clone(), params).run().unwrap();
         let rmse = run.record.summary.train_rmse;
         assert!(rmse < 0.02, "{seed}: {rmse}");
     }

@@ -1,7 +1,7 @@
 //! On fixed data and seeds, models are bitwise what they have always been: whoever changes how they are computed, and not
 //! what, finds out here. A change of the method changes these numbers in the same commit, and says so.
 
-use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{CoreKind, HoldOut, Instructions, Model, Params, Problem, Run, Training};
 
 fn world() -> Problem {
@@ -31,7 +31,7 @@ fn run(params: Params, holdout: Option<HoldOut>) -> Run {
         Some(how) => training.holdout_by(how),
         None => training,
     };
-    training.run(|_| {}).unwrap()
+    training.run().unwrap()
 }
 
 #[track_caller]
@@ -69,5 +69,5 @@ fn sgd() {
 fn als() {
     let tensor = Problem::builder(world().entries().clone()).build().unwrap();
     let params = Params { ranks: vec![3], epochs: 60, threads: 2, ..Params::als() };
-    expect(&Training::new(tensor, params).run(|_| {}).unwrap(), 0xdf1e_0f93_fc49_e426);
+    expect(&Training::new(tensor, params).run().unwrap(), 0xdf1e_0f93_fc49_e426);
 }

@@ -54,7 +54,7 @@ impl Cp {
     fn fit(&self, params: Params) -> Run {
         let problem = Problem::builder(self.train.clone()).sizes(self.sizes.clone()).build().unwrap();
         let params = Params { core: CoreKind::Diagonal, ..params };
-        Training::new(problem, params).test(self.test.clone()).run(|_| {}).unwrap()
+        Training::new(problem, params).test(self.test.clone()).run().unwrap()
     }
 
     fn rmse(&self, params: Params) -> f64 {
@@ -169,7 +169,7 @@ fn a_row_that_comes_later_is_found_by_its_entries() {
     let sizes = vec![60, 50, 20];
     let problem = Problem::builder(split(&world.train, false)).sizes(sizes).build().unwrap();
     let params = Params { core: CoreKind::Diagonal, ..rank(7) };
-    let model = Training::new(problem, params.clone()).run(|_| {}).unwrap().model;
+    let model = Training::new(problem, params.clone()).run().unwrap().model;
     let later = FoldIn::new(&model, &params).entries(split(&world.train, true)).fold_in().unwrap();
     assert_eq!(later.added, [5, 0, 0]);
     let (held, noise) = (split(&world.test, true), world.noise);
@@ -195,7 +195,7 @@ fn a_run_goes_on_from_a_model() {
     let go_on = |params: Params, model: &s3cmtf::Model| {
         let params = Params { core: CoreKind::Diagonal, epochs: 4, ..params };
         let training = Training::new(problem.clone(), params).test(world.test.clone());
-        training.warm_start(model.clone()).run(|_| {}).map(|run| run.record.summary)
+        training.warm_start(model.clone()).run().map(|run| run.record.summary)
     };
     let known = first.record.summary.test_rmse.unwrap();
     for params in [rank(7), Params { threads: 2, ..Params::default() }] {

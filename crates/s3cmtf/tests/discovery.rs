@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use s3cmtf::discovery::{self, ClusterParams, K, Reasons, Recommender, agreement};
-use s3cmtf::world::{World, WorldParams, generate};
+use s3cmtf::internal::world::{World, WorldParams, generate};
 use s3cmtf::{Absent, Core, Coupled, Entries, Factor, Mode, Model, Naming, Params, Problem, Training};
 
 /// The models of a world with its coupled matrices and without.
@@ -12,7 +12,7 @@ fn models(world: &World) -> [(Model, Problem); 2] {
     let sizes = coupled.modes().iter().map(|mode| mode.size()).collect();
     let plain = Problem::builder(world.ratings.clone()).names(names).sizes(sizes).build().unwrap();
     [coupled, plain].map(|problem| {
-        let run = Training::new(problem.clone(), Params::default()).run(|_| ()).unwrap();
+        let run = Training::new(problem.clone(), Params::default()).run().unwrap();
         (run.model, problem)
     })
 }
@@ -135,8 +135,7 @@ fn labels_are_columns_that_were_observed_and_rare_ones_do_not_win() {
         .couple(matrix(&length, "length", &["length"]))
         .build()
         .unwrap();
-    let run =
-        Training::new(problem.clone(), Params { ranks: vec![6], ..Params::default() }).run(|_| ()).unwrap();
+    let run = Training::new(problem.clone(), Params { ranks: vec![6], ..Params::default() }).run().unwrap();
     let found = discovery::concepts(&run.model, Some(&problem), 5).unwrap();
     let of_items = || found.concepts.iter().filter(|concept| concept.mode == "item" && concept.telling);
     let words: Vec<&str> =

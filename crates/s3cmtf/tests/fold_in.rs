@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 #![allow(clippy::needless_range_loop, reason = "an oracle is plain loops")]
 
-use s3cmtf::world::{World, WorldParams, generate};
+use s3cmtf::internal::gradient;
+use s3cmtf::internal::world::{World, WorldParams, generate};
 use s3cmtf::{
     Absent, Algorithm, CoreKind, Coupled, Entries, FoldIn, Folded, Model, Params, Problem, Run, Training,
-    gradient,
 };
 
 fn world() -> World {
@@ -55,7 +55,7 @@ fn problem(world: &World, ratings: Entries, keep: impl Fn(usize, u32) -> bool) -
 }
 
 fn fit(problem: Problem, params: Params) -> Run {
-    Training::new(problem, params).run(|_| {}).unwrap()
+    Training::new(problem, params).run().unwrap()
 }
 
 /// Asserts that a model has all rows of another one, bit for bit.

@@ -5,7 +5,8 @@ mod common;
 
 use common::{Numbers, Wide};
 use proptest::prelude::*;
-use s3cmtf::{Absent, Coupled, Gradient, Method, Model, Params, Problem};
+use s3cmtf::internal::Gradient;
+use s3cmtf::{Absent, Coupled, Method, Model, Params, Problem};
 
 struct Case {
     problem: Problem,
@@ -65,11 +66,11 @@ fn check(case: &Case, label: &str) {
     let at = Wide::new(&case.model);
     let expected = common::gradient(&case.problem, &case.model, &at, &case.params);
     let value = common::objective(&case.problem, &case.model, &at, &case.params);
-    let got = s3cmtf::objective(&case.problem, &case.model, &case.params);
+    let got = s3cmtf::internal::objective(&case.problem, &case.model, &case.params);
     assert!((got - value).abs() <= 1e-5 * value.abs(), "{label}: objective {got} and not {value}");
     for method in [Method::Naive, Method::Opt, Method::Fast] {
         let params = Params { method, ..case.params.clone() };
-        let got = s3cmtf::gradient(&case.problem, &case.model, &params);
+        let got = s3cmtf::internal::gradient(&case.problem, &case.model, &params);
         assert_close(&got, &expected, 1e-4, &format!("{label} {method:?}"));
     }
 }

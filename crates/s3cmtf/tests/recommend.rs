@@ -4,8 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use s3cmtf::discovery::{ConceptEffect, RankingParams, Reasons, Recommender, ranking, segments};
-use s3cmtf::table::{Binning, time::Bin};
-use s3cmtf::{Absent, Algorithm, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training};
+use s3cmtf::internal::table::{Binning, time::Bin};
+use s3cmtf::{
+    Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training,
+};
 
 const SIZES: [usize; 3] = [30, 40, 6];
 
@@ -74,7 +76,7 @@ fn models(problem: &Problem) -> Vec<Model> {
     };
     let mut models: Vec<Model> = [base, sgd]
         .into_iter()
-        .map(|params| Training::new(problem.clone(), params).run(|_| ()).unwrap().model)
+        .map(|params| Training::new(problem.clone(), params).run().unwrap().model)
         .collect();
     let factors: Vec<Factor> = models[0].factors().to_vec();
     let core = Core::Diagonal(vec![1.0, -0.5, 2.0, 0.7]);
@@ -82,10 +84,9 @@ fn models(problem: &Problem) -> Vec<Model> {
     models
 }
 
-fn cells(user: u32, month: u32) -> Entries {
+fn cells(user: u32, month: u32) -> Cells {
     let items = SIZES[1] as u32;
-    Entries::new(vec![vec![user; SIZES[1]], (0..items).collect(), vec![month; SIZES[1]]], vec![0.0; SIZES[1]])
-        .unwrap()
+    Cells::new(vec![vec![user; SIZES[1]], (0..items).collect(), vec![month; SIZES[1]]]).unwrap()
 }
 
 fn seen(problem: &Problem) -> HashMap<u32, HashSet<u32>> {
@@ -102,7 +103,7 @@ fn brute(model: &Model, problem: &Problem, user: u32, months: &[u32], k: usize) 
     let seen = seen(problem).remove(&user).unwrap_or_default();
     let mut values = vec![0.0; SIZES[1]];
     for &month in months {
-        let own = model.predict(&cells(user, month), false).unwrap();
+        let own = model.predict(cells(user, month), false).unwrap();
         values.iter_mut().zip(own).for_each(|(sum, value)| *sum += value / months.len() as f32);
     }
     let mut all: Vec<(u32, f32)> = (0..).zip(values).filter(|(item, _)| !seen.contains(item)).collect();

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use s3cmtf::world::{WorldParams, generate};
+use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{Absent, Checkpoint, CoreKind, Coupled, Entries, Params, Problem, Run, Training};
 
 /// A problem with a matrix of every kind.
@@ -36,7 +36,7 @@ fn run(params: &Params, resume: Option<Checkpoint>, kept: &Mutex<Vec<Checkpoint>
     if let Some(checkpoint) = resume {
         training = training.resume(checkpoint);
     }
-    training.run(|_| {}).unwrap()
+    training.run().unwrap()
 }
 
 fn every_checkpoint_leads_to_the_same_model(params: &Params) {
@@ -106,7 +106,7 @@ fn impossible_numbers_are_refused_or_put_right() {
         let (problem, _) = problem();
         let go_on = |checkpoint: Checkpoint| {
             let training = Training::new(problem.clone(), params.clone()).holdout(0.1);
-            training.resume(checkpoint).run(|_| {}).map_err(|error| error.to_string())
+            training.resume(checkpoint).run().map_err(|error| error.to_string())
         };
         for checkpoint in [&kept[0], kept.last().unwrap()] {
             for (name, values) in &checkpoint.numbers.doubles {
@@ -147,7 +147,7 @@ fn other_data_and_settings_are_refused() {
     let checkpoint = kept.into_inner().unwrap().remove(0);
     let (problem, _) = problem();
     let go_on = |problem: Problem, params: Params| {
-        Training::new(problem, params).resume(checkpoint.clone()).run(|_| {}).unwrap_err().to_string()
+        Training::new(problem, params).resume(checkpoint.clone()).run().unwrap_err().to_string()
     };
     assert!(go_on(problem.clone(), Params { seed: 9, ..params.clone() }).contains("other settings"));
     let (less, _) = problem.hold_out(0.1, 1).unwrap();

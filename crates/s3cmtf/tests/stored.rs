@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use s3cmtf::internal::files;
 use s3cmtf::{
     Absent, Blocks, Coupled, Entries, Error, HoldOut, MemoryBudget, Offsets, Params, Problem, Run, Scratch,
-    StoredProblem, Training, Visit, files,
+    StoredProblem, Training, Visit,
 };
 
 /// Entries of which one user has a tenth and most items have few, and a matrix.
@@ -79,8 +80,8 @@ fn a_run_from_a_file_in_little_memory_is_the_same_run() {
         for memory in [size / 4, size / 20, 1000] {
             let stored = files::open_problem(&path).unwrap();
             assert_eq!(stored.count(), problem.entries().len());
-            let run = Training::stored(stored, params(), room(memory as usize, folder.path())).run(|_| ());
-            let whole = Training::new(problem.clone(), params()).run(|_| ()).unwrap();
+            let run = Training::stored(stored, params(), room(memory as usize, folder.path())).run();
+            let whole = Training::new(problem.clone(), params()).run().unwrap();
             assert!(result(&run.unwrap()) == result(&whole), "{order} modes, {memory} bytes");
         }
     }
@@ -106,7 +107,7 @@ fn what_is_held_out_is_the_same_too() {
         let [stored, whole] = [stored, whole].map(|training| {
             let training = training.holdout_by(how);
             let training = if patience.is_some() { training.test(test.clone()) } else { training };
-            result(&training.run(|_| ()).unwrap())
+            result(&training.run().unwrap())
         });
         assert!(stored == whole, "{how:?}");
     }
@@ -125,12 +126,12 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_kind() {
     let whole = Training::new(problem, params.clone())
         .holdout(0.1)
         .checkpoints(every, |checkpoint| kept.push(checkpoint))
-        .run(|_| ())
+        .run()
         .unwrap();
     let stored = files::open_problem(&path).unwrap();
     let resumed = Training::stored(stored, params, room(50_000, folder.path()))
         .resume(kept.swap_remove(21))
-        .run(|_| ())
+        .run()
         .unwrap();
     assert_eq!(result(&resumed).core, result(&whole).core);
 }
@@ -172,7 +173,7 @@ fn a_disk_that_fails_at_any_moment_is_an_error() {
         let stored = files::open_problem(&path).unwrap();
         let training =
             Training::stored(stored, Params { epochs: 3, ..params() }, MemoryBudget::new(300_000, make));
-        (training.run(|_| ()), left.load(Ordering::Relaxed))
+        (training.run(), left.load(Ordering::Relaxed))
     };
     let plenty = 1_000_000;
     let (whole, left) = run(plenty);
@@ -221,7 +222,7 @@ fn a_changed_file_is_refused_and_so_is_sgd() {
     files::save_problem(&problem(3), &path).unwrap();
     let stored = files::open_problem(&path).unwrap();
     let sgd = Params { algorithm: s3cmtf::Algorithm::Sgd, ..params() };
-    let error = Training::stored(stored, sgd, room(1000, folder.path())).run(|_| ()).err().unwrap();
+    let error = Training::stored(stored, sgd, room(1000, folder.path())).run().err().unwrap();
     assert_eq!(error.to_string(), "algorithm should be bayes, where entries are not in memory, but is sgd");
     let mut bytes = std::fs::read(&path).unwrap();
     let last = bytes.len() - 50;

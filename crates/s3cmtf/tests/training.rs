@@ -3,17 +3,19 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
 
 use common::odd::odd_data;
 use common::planted::{Planted, planted};
-use s3cmtf::synthetic::Shape;
-use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{CoreKind, Entries, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training};
+use s3cmtf::internal::synthetic::Shape;
+use s3cmtf::internal::world::{WorldParams, generate};
+use s3cmtf::{
+    CoreKind, Entries, Epoch, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training,
+};
 
 fn fit(planted: &Planted, params: Params) -> Run {
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
-    Training::new(problem, params).test(planted.test.clone()).run(|_| {}).unwrap()
+    Training::new(problem, params).test(planted.test.clone()).run().unwrap()
 }
 
 /// A three-mode tensor with entries enough to find its model again.
@@ -84,7 +86,7 @@ fn coupled_matrices_help_where_the_tensor_is_thin() {
     assert!(test.len() > 100);
     let rmse = |problem: Problem| {
         let params = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, decay: 0.02, ..Params::sgd() };
-        Training::new(problem, params).run(|_| {}).unwrap().model.evaluate(&test, false).unwrap().rmse
+        Training::new(problem, params).run().unwrap().model.evaluate(&test, false).unwrap().rmse
     };
     let (with, without) = (rmse(coupled), rmse(plain));
     assert!(with < 0.85 * without, "{with} with the matrices, {without} without");
@@ -104,7 +106,7 @@ fn a_deterministic_run_is_bitwise_the_same_for_any_number_of_threads() {
             epochs: 4,
             ..Params::sgd()
         };
-        Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
+        Training::new(world.problem().unwrap(), params).run().unwrap().model
     };
     for method in [Method::Fast, Method::Opt] {
         let one = run(1, 7, method);
@@ -120,7 +122,7 @@ fn threads_and_schemes_reach_the_same_error() {
     let world = generate(&WorldParams::default());
     let rmse = |params: Params| {
         let training = Training::new(world.problem().unwrap(), params).test(world.test.clone());
-        training.run(|_| {}).unwrap().record.summary.test_rmse.unwrap()
+        training.run().unwrap().record.summary.test_rmse.unwrap()
     };
     let base = Params { ranks: vec![8], lambda_reg: 1.0, epochs: 150, ..Params::sgd() };
     let one = rmse(Params { threads: 1, ..base.clone() });
@@ -141,11 +143,11 @@ fn all_instructions_reach_the_same_error() {
     let problem = shape.problem().unwrap();
     let all = Instructions::available();
     assert_eq!(all.first(), Some(&Instructions::Portable));
-    assert_eq!(all.last().unwrap().name(), s3cmtf::instructions());
+    assert_eq!(all.last().unwrap().name(), s3cmtf::internal::instructions());
     let mut reached = Vec::new();
     for instructions in all {
         let params = Params { ranks: vec![6], instructions: Some(instructions), threads: 1, ..Params::sgd() };
-        let record = Training::new(problem.clone(), params).holdout(0.1).run(|_| {}).unwrap().record;
+        let record = Training::new(problem.clone(), params).holdout(0.1).run().unwrap().record;
         assert_eq!(record.instructions, instructions.name());
         reached.push(record.summary.test_rmse.unwrap());
     }
@@ -166,7 +168,7 @@ fn orthogonal_factors_keep_every_prediction() {
         let params = Params { ranks: vec![8], core, epochs: 5, deterministic: true, ..Params::sgd() };
         let fit = |orthogonal: bool| {
             let params = Params { orthogonal, ..params.clone() };
-            Training::new(world.problem().unwrap(), params).run(|_| {}).unwrap().model
+            Training::new(world.problem().unwrap(), params).run().unwrap().model
         };
         let (plain, model) = (fit(false), fit(true));
         let (before, after) =
@@ -213,8 +215,7 @@ fn a_nonnegative_model_has_no_negative_number_and_columns_of_length_one() {
         (Scheme::Blocks, CoreKind::Diagonal),
     ] {
         let params = Params { ranks: vec![6], nonnegative: true, scheme, core, ..Params::sgd() };
-        let run =
-            Training::new(world.problem().unwrap(), params).test(world.test.clone()).run(|_| {}).unwrap();
+        let run = Training::new(world.problem().unwrap(), params).test(world.test.clone()).run().unwrap();
         let nonnegative = |values: &[f32]| values.iter().all(|&value| value >= 0.0);
         assert!(nonnegative(run.model.core().values()));
         assert!(run.model.coupled().iter().all(|matrix| nonnegative(matrix.factor.values())));
@@ -275,17 +276,17 @@ fn patience_keeps_the_best_model() {
     };
     let problem = || Problem::builder(planted.train.clone()).build().unwrap();
     // First it watches a tenth of the entries, whatever the test set says.
-    let run = Training::new(problem(), params.clone()).test(planted.test.clone()).run(|_| {}).unwrap();
+    let run = Training::new(problem(), params.clone()).test(planted.test.clone()).run().unwrap();
     let summary = &run.record.summary;
     assert_eq!(summary.stop, Stop::Patience);
     let (rest, held) = problem().hold_out(0.1, params.seed).unwrap();
     let alone = Params { patience: None, epochs: summary.best_epoch + 4, ..params.clone() };
-    let watched = Training::new(rest, alone).test(held).run(|_| {}).unwrap().record.history;
+    let watched = Training::new(rest, alone).test(held).run().unwrap().record.history;
     let best = watched.iter().min_by(|a, b| a.test_rmse.partial_cmp(&b.test_rmse).unwrap()).unwrap();
     assert_eq!(best.epoch, summary.best_epoch);
     // Then all entries are trained on for as many epochs.
     let whole = Params { patience: None, epochs: summary.best_epoch, ..params.clone() };
-    let whole = Training::new(problem(), whole).test(planted.test.clone()).run(|_| {}).unwrap();
+    let whole = Training::new(problem(), whole).test(planted.test.clone()).run().unwrap();
     assert_eq!(run.model, whole.model);
     assert_eq!(summary.test_rmse, whole.record.summary.test_rmse);
     assert_eq!(run.record.data.entries, 1_500);
@@ -296,7 +297,7 @@ fn patience_keeps_the_best_model() {
     let kept: Vec<f64> = run.record.history.iter().filter_map(|epoch| epoch.validation_rmse).collect();
     assert_eq!(kept, curve[..summary.best_epoch]);
     // Without a test set, the RMSE that was best on the watched entries is told.
-    let run = Training::new(problem(), params).run(|_| {}).unwrap();
+    let run = Training::new(problem(), params).run().unwrap();
     assert_eq!(run.record.summary.test_rmse, best.test_rmse);
 }
 
@@ -317,11 +318,12 @@ fn a_rate_far_too_large_is_halved_until_the_run_goes_on() {
 fn an_interrupted_run_keeps_the_model_so_far() {
     let planted = dense_enough();
     let problem = Problem::builder(planted.train.clone()).build().unwrap();
-    let flag = AtomicBool::new(false);
     let params = Params { ranks: vec![3], epochs: usize::MAX, ..Params::sgd() };
     let run = Training::new(problem, params)
-        .interrupt(&flag)
-        .run(|epoch| flag.store(epoch.epoch == 5, Ordering::Relaxed))
+        .observe(
+            |epoch: &Epoch| if epoch.epoch == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) },
+        )
+        .run()
         .unwrap();
     assert_eq!((run.record.summary.stop, run.record.summary.epochs), (Stop::Interrupted, 5));
     let rmse = run.model.evaluate(&planted.train, false).unwrap().rmse;
@@ -342,10 +344,10 @@ fn a_warm_start_goes_on_where_the_model_was_also_with_new_ids() {
     let problem = Problem::builder(Entries::new(ids, values).unwrap()).build().unwrap();
     let params = Params { epochs: 1, rate: Some(1e-6), ..weak(&[4]) };
     let second =
-        Training::new(problem.clone(), params.clone()).warm_start(first.model.clone()).run(|_| {}).unwrap();
+        Training::new(problem.clone(), params.clone()).warm_start(first.model.clone()).run().unwrap();
     let (before, after) = (first.record.summary.train_rmse, second.record.summary.train_rmse);
     assert!((before - after).abs() < 0.01 * before, "{before} became {after}");
-    let cold = Training::new(problem, params).run(|_| {}).unwrap().record.summary.train_rmse;
+    let cold = Training::new(problem, params).run().unwrap().record.summary.train_rmse;
     assert!(after < 0.4 * cold, "{after} from the model, {cold} from scratch");
 }
 
@@ -354,11 +356,11 @@ fn a_nonnegative_run_stays_so_from_any_start_and_in_any_scheme() {
     let world =
         generate(&WorldParams { users: 400, businesses: 200, ratings: 20_000, ..WorldParams::default() });
     let base = Params { ranks: vec![6], epochs: 6, threads: 4, ..Params::sgd() };
-    let signed = Training::new(world.problem().unwrap(), base.clone()).run(|_| {}).unwrap().model;
+    let signed = Training::new(world.problem().unwrap(), base.clone()).run().unwrap().model;
     for scheme in [Scheme::Blocks, Scheme::LockFree] {
         let params = Params { nonnegative: true, scheme, rate: Some(0.03), ..base.clone() };
         let training = Training::new(world.problem().unwrap(), params).warm_start(signed.clone());
-        let model = training.run(|_| {}).unwrap().model;
+        let model = training.run().unwrap().model;
         let factors = model.factors().iter().chain(model.coupled().iter().map(|matrix| &matrix.factor));
         let least = factors.flat_map(|factor| factor.values()).chain(model.core().values());
         assert!(least.fold(0.0f32, |least, &value| least.min(value)) == 0.0, "{scheme:?}");
@@ -372,7 +374,7 @@ fn many_modes_cost_no_more_than_their_entries() {
         let entries = common::entries(&mut numbers, &vec![300; order], 1000);
         let problem = Problem::builder(entries).build().unwrap();
         let params = Params { ranks: vec![1], epochs: 2, threads: 4, ..Params::sgd() };
-        let run = Training::new(problem, params).run(|_| {}).unwrap();
+        let run = Training::new(problem, params).run().unwrap();
         assert!(run.record.summary.train_rmse.is_finite());
     }
 }
@@ -406,7 +408,7 @@ fn odd_data_neither_diverges_nor_panics() {
                 let params =
                     Params { ranks: vec![12], core, nonnegative, epochs: 12, threads: 2, ..params.clone() };
                 let problem = Problem::builder(entries.clone()).build().unwrap();
-                let run = Training::new(problem, params).run(|_| {}).unwrap();
+                let run = Training::new(problem, params).run().unwrap();
                 let rmse = run.record.summary.train_rmse;
                 let size: f64 = entries.values().iter().map(|&value| f64::from(value).powi(2)).sum();
                 let size = (size / entries.len() as f64).sqrt();

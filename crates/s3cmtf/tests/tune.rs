@@ -3,13 +3,13 @@
 
 mod common;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::planted::planted;
-use s3cmtf::{
-    Absent, Algorithm, Becomes, Coupled, End, Entries, Event, Params, Problem, Training, Tuned, Tuning,
-};
+use s3cmtf::tune::{Becomes, End, Event, Tuned};
+use s3cmtf::{Absent, Algorithm, Coupled, Entries, Params, Problem, Training, Tuning};
 
 /// More than any of these searches needs.
 const PLENTY: Duration = Duration::from_secs(3600);
@@ -24,7 +24,7 @@ fn base(rank: usize) -> Params {
 }
 
 fn search(tuning: Tuning<'_>) -> Tuned {
-    tuning.budget(PLENTY).run(|_| {}).unwrap()
+    tuning.budget(PLENTY).run().unwrap()
 }
 
 #[test]
@@ -74,12 +74,16 @@ fn a_budget_too_small_for_more_is_spent_on_the_start() {
     let mut told = Vec::new();
     let tuned = Tuning::new(matrix(), base(4))
         .budget(Duration::ZERO)
-        .run(|event| match event {
-            Event::Start(..) => told.push("start"),
-            Event::Trial(_) => told.push("trial"),
-            Event::Skip(_) => told.push("skip"),
-            Event::Epoch(_) => {}
+        .observe(|event| {
+            match event {
+                Event::Start(..) => told.push("start"),
+                Event::Trial(_) => told.push("trial"),
+                Event::Skip(_) => told.push("skip"),
+                _ => {}
+            }
+            ControlFlow::Continue(())
         })
+        .run()
         .unwrap();
     assert_eq!(told, ["start", "trial"]);
     assert_eq!((tuned.trials.len(), tuned.end), (1, End::Budget));
@@ -92,29 +96,29 @@ fn an_interrupt_keeps_the_trials_so_far() {
     let tuned = Tuning::new(matrix(), base(4))
         .budget(PLENTY)
         .interrupt(&flag)
-        .run(|event| {
-            if let Event::Trial(_) = event {
-                flag.store(true, Ordering::Relaxed);
-            }
+        .observe(|event| match event {
+            Event::Trial(_) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         })
+        .run()
         .unwrap();
     assert_eq!((tuned.trials.len(), tuned.end), (1, End::Interrupted));
-    flag.store(true, Ordering::Relaxed);
-    let tuned = Tuning::new(matrix(), base(4)).interrupt(&flag).run(|_| {}).unwrap();
+    assert!(flag.load(Ordering::Relaxed));
+    let tuned = Tuning::new(matrix(), base(4)).interrupt(&flag).run().unwrap();
     assert!(tuned.trials.is_empty() && tuned.recommended().is_none());
 }
 
 #[test]
 fn a_trial_is_a_training_with_the_same_holdout() {
-    let tuned = Tuning::new(matrix(), base(4)).budget(Duration::ZERO).holdout(0.2).run(|_| {}).unwrap();
-    let run = Training::new(matrix(), base(4)).holdout(0.2).run(|_| {}).unwrap();
+    let tuned = Tuning::new(matrix(), base(4)).budget(Duration::ZERO).holdout(0.2).run().unwrap();
+    let run = Training::new(matrix(), base(4)).holdout(0.2).run().unwrap();
     let (tried, trained) = (tuned.trials[0].rmse, run.record.summary.test_rmse.unwrap());
     assert!((tried - trained).abs() < 1e-4 * trained, "{tried} {trained}");
 }
 
 #[test]
 fn settings_and_shares_out_of_range_are_refused() {
-    let error = |tuning: Tuning<'_>| tuning.run(|_| {}).unwrap_err().to_string();
+    let error = |tuning: Tuning<'_>| tuning.run().unwrap_err().to_string();
     assert!(error(Tuning::new(matrix(), base(0))).starts_with("rank should be from 1"));
     for share in [0.0, 1.0, f64::NAN] {
         let error = error(Tuning::new(matrix(), base(4)).holdout(share));

@@ -1,8 +1,8 @@
 //! The words that some flags choose from, and what they mean to the library.
 
 use clap::ValueEnum;
-use s3cmtf::files::OutFormat;
-use s3cmtf::table::did_you_mean;
+use s3cmtf::internal::files::OutFormat;
+use s3cmtf::internal::table::did_you_mean;
 use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Part, Scheme};
 
 /// What `--duplicates` says.
@@ -151,11 +151,11 @@ pub(crate) enum Preset {
     Paper,
 }
 
-impl From<Preset> for s3cmtf::Preset {
+impl From<Preset> for s3cmtf::internal::Preset {
     fn from(preset: Preset) -> Self {
         match preset {
-            Preset::Default => s3cmtf::Preset::Default,
-            Preset::Paper => s3cmtf::Preset::Paper,
+            Preset::Default => s3cmtf::internal::Preset::Default,
+            Preset::Paper => s3cmtf::internal::Preset::Paper,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use s3cmtf::Duplicates;
-use s3cmtf::files::Format;
-use s3cmtf::prepare::ModeSpec;
+use s3cmtf::internal::files::Format;
+use s3cmtf::internal::prepare::ModeSpec;
 
 use super::choices::duplicates;
 use super::fit::size;

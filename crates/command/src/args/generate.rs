@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use s3cmtf::Absent;
-use s3cmtf::synthetic::{MatrixShape, Shape};
-use s3cmtf::table::did_you_mean;
+use s3cmtf::internal::synthetic::{MatrixShape, Shape};
+use s3cmtf::internal::table::did_you_mean;
 
 use super::{decimal, whole};
 use crate::failure::usage;

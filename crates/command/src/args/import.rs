@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use s3cmtf::files::Dataset;
+use s3cmtf::internal::files::Dataset;
 
 use super::choices::TableChoice;
 use super::fit::size;

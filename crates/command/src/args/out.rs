@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::Shell;
-use s3cmtf::files::OutFormat;
+use s3cmtf::internal::files::OutFormat;
 
 use super::FileArgs;
 

@@ -1,7 +1,8 @@
 //! The flags of model and training: the settings of the library by the same names.
 
 use clap::Args;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Model, Params, Part, PartialParams, Record, Scheme};
+use s3cmtf::internal::PartialParams;
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, Run, Scheme};
 use serde_json::{Value, json};
 
 use super::choices::{
@@ -157,9 +158,9 @@ impl SettingArgs {
     }
 
     /// The settings: the preset's, then those of the model to start from, then what was typed.
-    pub(crate) fn params(&self, init: Option<&(Model, Record)>) -> anyhow::Result<Params> {
+    pub(crate) fn params(&self, init: Option<&Run>) -> anyhow::Result<Params> {
         let said = self.said();
-        let init = init.map(|(model, record)| Params {
+        let init = init.map(|Run { model, record }| Params {
             ranks: model.core().ranks(model.modes().len()),
             core: model.core_kind(),
             ..record.params.clone()

@@ -1,7 +1,7 @@
 //! What people type who come from elsewhere, and what it is called here.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use s3cmtf::table::nearest;
+use s3cmtf::internal::table::nearest;
 
 /// Flags of other programs and libraries, and ours.
 const FLAGS: [(&str, &str); 27] = [

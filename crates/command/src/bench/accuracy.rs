@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
-use s3cmtf::input::SideMatrix;
-use s3cmtf::world::{WorldParams, generate};
-use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::SideMatrix;
+use s3cmtf::internal::world::{WorldParams, generate};
+use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training};
 use serde::Serialize;
 
 use super::Scale;
@@ -161,7 +162,7 @@ fn measure<'a>(
         }
         report.progress(format_args!("accuracy: {}, {what}", set.name));
         let test = set.test(given)?;
-        let end = Training::new(set.problem(given)?, params).test(test).run(|_| {})?.record.summary;
+        let end = Training::new(set.problem(given)?, params).test(test).run()?.record.summary;
         rows.push(row(what, end.test_rmse.unwrap_or(f64::NAN), end.seconds));
     }
     Ok(rows)

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::files::{self, OutFormat, Source};
-use s3cmtf::table::{ColumnType, Selector, Want};
+use s3cmtf::internal::files::{self, OutFormat, Source};
+use s3cmtf::internal::table::{ColumnType, Selector, Want};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use s3cmtf::discovery::{self, ClusterParams, K, agreement};
-use s3cmtf::world::{self, THEMES, World, WorldParams};
+use s3cmtf::internal::world::{self, THEMES, World, WorldParams};
 use s3cmtf::{Params, Problem, Training};
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ fn row(
     world: &World,
     seed: u64,
 ) -> anyhow::Result<(Row, Line)> {
-    let run = Training::new(problem.clone(), Params { seed, ..params.clone() }).run(|_| ())?;
+    let run = Training::new(problem.clone(), Params { seed, ..params.clone() }).run()?;
     let mode = &run.model.modes()[MODE];
     let planted: Vec<u32> =
         (0..mode.rows()).map(|row| world.business_groups[mode.id(row) as usize]).collect();

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use s3cmtf::Params;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use serde::Serialize;
 
 use super::Scale;

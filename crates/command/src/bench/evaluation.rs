@@ -1,7 +1,7 @@
 //! What it costs to evaluate a test set after every epoch.
 
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{Params, Training};
 use serde::Serialize;
 

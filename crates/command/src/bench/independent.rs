@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 
 use anyhow::{anyhow, ensure};
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{Error, Params, Problem, Training};
 
 use super::measure::{self, Measured};

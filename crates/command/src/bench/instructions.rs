@@ -1,7 +1,7 @@
 //! The vector instructions of this machine against each other.
 
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{Instructions, Params, Problem, Training};
 use serde::Serialize;
 

@@ -20,7 +20,7 @@ impl Machine {
             version: env!("CARGO_PKG_VERSION"),
             processor: name.map_or("unknown processor".into(), |(_, name)| name.trim().to_owned()),
             cores: cores(),
-            instructions: s3cmtf::instructions(),
+            instructions: s3cmtf::internal::instructions(),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Runs that are timed.
 
+use std::ops::ControlFlow;
+
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
-use s3cmtf::{Entries, Params, Training};
+use s3cmtf::internal::synthetic::Shape;
+use s3cmtf::{Entries, Epoch, Params, Training};
 
 use super::memory::Memory;
 use super::report::Report;
@@ -41,7 +43,11 @@ pub(super) fn fastest(seconds: &[f64]) -> f64 {
 
 /// Runs, and tells `each` when an epoch has ended.
 pub(super) fn measure(training: Training<'_>, mut each: impl FnMut() + Send) -> anyhow::Result<Measured> {
-    let record = training.run(|_| each())?.record;
+    let observe = |_: &Epoch| {
+        each();
+        ControlFlow::Continue(())
+    };
+    let record = training.observe(observe).run()?.record;
     ensure!(record.halvings == 0, "the steps of a measurement were too long");
     let mut last = 0.0;
     let mut since_last = |seconds: f64| seconds - std::mem::replace(&mut last, seconds);

@@ -1,7 +1,7 @@
 //! The fast method against the paper's `opt`.
 
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{CoreKind, Method, Params, Problem, Training};
 use serde::Serialize;
 

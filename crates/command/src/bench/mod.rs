@@ -31,7 +31,7 @@ mod yelp;
 
 use std::process::ExitCode;
 
-use s3cmtf::synthetic::{MatrixShape, Shape};
+use s3cmtf::internal::synthetic::{MatrixShape, Shape};
 
 use crate::args::{BenchArgs, BenchVerb};
 use report::Report;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use s3cmtf::discovery::{Reasons, Recommender};
-use s3cmtf::{Core, Entries, Factor, Mode, Model, Problem};
+use s3cmtf::{Cells, Core, Entries, Factor, Mode, Model, Problem};
 use serde::Serialize;
 
 use super::memory::Memory;
@@ -86,10 +86,8 @@ fn brute(model: &Model, recommender: &Recommender<'_>, user: u32) -> anyhow::Res
     // Over all months the average row stands in, which ids beyond the mode's size ask for.
     let months = recommender.others()[0].name.as_ref().and_then(|name| model.modes()[2].find(name));
     let month = months.unwrap_or(MONTHS as u32);
-    let cells = Entries::new(
-        vec![vec![user; items as usize], (0..items).collect(), vec![month; items as usize]],
-        vec![0.0; items as usize],
-    )?;
+    let cells =
+        Cells::new(vec![vec![user; items as usize], (0..items).collect(), vec![month; items as usize]])?;
     let mut found: Vec<(f32, u32)> = model.predict(&cells, false)?.into_iter().zip(0..).collect();
     found.retain(|(_, item)| !recommender.has_seen(user, *item));
     found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

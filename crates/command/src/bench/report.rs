@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use s3cmtf::files::write_atomically;
+use s3cmtf::internal::files::write_atomically;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -27,7 +27,7 @@ impl<'a> Report<'a> {
     pub(super) fn new(args: &'a BenchArgs) -> anyhow::Result<Self> {
         if let Some(folder) = &args.out {
             // Hours of measuring should not end in a folder that cannot be made.
-            s3cmtf::files::make_folder(folder)?;
+            s3cmtf::internal::files::make_folder(folder)?;
         }
         let (out, quiet) = (args.out.as_deref(), args.quiet);
         Ok(Report { out, quiet, machine: Machine::here(), named: false, rows: Vec::new() })

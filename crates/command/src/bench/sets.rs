@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use s3cmtf::input::SideMatrix;
-use s3cmtf::{Coupled, Entries, Params, Problem, Run, Training, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::input::SideMatrix;
+use s3cmtf::{Coupled, Entries, Params, Problem, Run, Training};
 use serde::Serialize;
 
 use super::plot::{Bar, Plot};
@@ -188,7 +189,7 @@ impl Set {
             for matrix in coupled {
                 builder = builder.couple(matrix);
             }
-            let run = Training::new(builder.build()?, params).test(self.test.clone()).run(|_| {})?;
+            let run = Training::new(builder.build()?, params).test(self.test.clone()).run()?;
             rows.push(self.row(what, seed, &run)?);
         }
         Ok(rows)

@@ -1,7 +1,7 @@
 //! What larger modes cost: nothing but the rows that occur.
 
 use s3cmtf::Params;
-use s3cmtf::synthetic::{MatrixShape, Shape};
+use s3cmtf::internal::synthetic::{MatrixShape, Shape};
 use serde::Serialize;
 
 use super::Scale;

@@ -5,7 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::{Params, files};
+use s3cmtf::Params;
+use s3cmtf::internal::files;
 use serde::{Deserialize, Serialize};
 
 use super::data::{data, measure};
@@ -53,7 +54,7 @@ pub(super) fn fit_one(file: &Path, epochs: usize, memory: Option<u64>) -> anyhow
         Some(most) => Data::kept(file, most, &params, file.parent().unwrap_or(Path::new(".")).to_owned())?,
         None => Data::Whole(files::load_problem(file)?),
     };
-    let run = data.training(params).holdout(HOLDOUT).run(|_| ())?;
+    let run = data.training(params).holdout(HOLDOUT).run()?;
     let (seconds, peak_bytes) = (start.elapsed().as_secs_f64(), process.peak());
     let summary = run.record.summary;
     let (train_rmse, test_rmse) = (summary.train_rmse, summary.test_rmse);

@@ -1,7 +1,7 @@
 //! One thread against many.
 
 use anyhow::ensure;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::{Params, Problem, Scheme, Training};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The shape of the paper's Yelp data: a graph and two matrices of zeros beside the ratings.
 
 use s3cmtf::Params;
-use s3cmtf::synthetic::Shape;
+use s3cmtf::internal::synthetic::Shape;
 use serde::Serialize;
 
 use super::Scale;

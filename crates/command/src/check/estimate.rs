@@ -40,7 +40,7 @@ impl Epoch {
     /// of 25 thousand and of 250 thousand ids, and of two modes, took what this says give or take a tenth.
     pub(super) fn new(problem: &Problem) -> Self {
         let params = Params::default();
-        let (ranks, threads) = (s3cmtf::auto_ranks(problem), params.n_threads());
+        let (ranks, threads) = (s3cmtf::internal::auto_ranks(problem), params.n_threads());
         let squares: usize = ranks.iter().map(|rank| rank * rank).sum();
         let core: f64 = ranks.iter().map(|&rank| rank as f64).product();
         let (entries, order) = (problem.entries().len() as f64, problem.order() as f64);

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::SystemTime;
 
 use s3cmtf::Problem;
-use s3cmtf::table::Binning;
-use s3cmtf::table::time::Bin;
+use s3cmtf::internal::table::Binning;
+use s3cmtf::internal::table::time::Bin;
 
 /// More different values than this are looked at as if they were ids.
 const VALUES: usize = 1000;

@@ -1,11 +1,14 @@
 //! `s3cmtf evaluate --ablate`: what each coupled matrix and each mode of circumstances is worth.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use s3cmtf::prepare::ModeSpec;
-use s3cmtf::{Ablated, Ablation, AblationEffect, AblationEvent, LeftOut, Problem, Verdict, files};
+use s3cmtf::internal::files;
+use s3cmtf::internal::prepare::ModeSpec;
+use s3cmtf::tune::{Ablated, AblationEffect, AblationEvent, Verdict};
+use s3cmtf::{Ablation, LeftOut, Problem, Run};
 use serde::Serialize;
 
 use crate::args::{EvaluateArgs, quoted, typed_values};
@@ -38,7 +41,7 @@ struct End<'a> {
 
 /// Runs the verb.
 pub(super) fn run(args: &EvaluateArgs, folder: &Path) -> anyhow::Result<ExitCode> {
-    let (model, record) = files::load(folder)?;
+    let Run { model, record } = files::load(folder)?;
     let data = waiting("reading the data of training", args.progress.quiet, || {
         saved::data(folder, &model, &record)
     })?;
@@ -63,7 +66,7 @@ pub(super) fn run(args: &EvaluateArgs, folder: &Path) -> anyhow::Result<ExitCode
     let mut table = Table::new(args, &problem, epochs);
     let couples = record.command.as_deref().map_or(Vec::new(), |line| typed_values(line, "--couple"));
     let ablation = Ablation::new(problem.clone(), record.params).interrupt(interrupt::flag()?);
-    let ablated = ablation.run(|event| table.observe(event));
+    let ablated = ablation.observe(|event| table.observe(event)).run();
     table.finish()?;
     let ablated = ablated?;
     conclude(args, &ablated, &problem, &couples)?;
@@ -149,7 +152,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn observe(&mut self, event: AblationEvent<'_>) {
+    fn observe(&mut self, event: AblationEvent<'_>) -> ControlFlow<()> {
         match event {
             AblationEvent::Start(part, again) => {
                 let what = part.map_or("everything".to_owned(), |part| format!("without {}", part.name()));
@@ -158,13 +161,16 @@ impl<'a> Table<'a> {
                 self.progress = Some(Progress::of_many(&label, self.epochs, quiet));
             }
             AblationEvent::Epoch(epoch) => {
-                if let Some(progress) = &mut self.progress {
-                    progress.observe(epoch);
-                }
+                return self
+                    .progress
+                    .as_mut()
+                    .map_or(ControlFlow::Continue(()), |progress| progress.observe(epoch));
             }
             AblationEvent::Whole(rmse) => self.tell(|table| table.whole(rmse)),
             AblationEvent::Effect(worth) => self.tell(|table| table.worth(worth)),
+            _ => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// A stdout that fails must not end the comparison: it goes on, and the failure is told at its end.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use s3cmtf::discovery::{Reasons, Recommender};
-use s3cmtf::files::{self, OutFormat};
-use s3cmtf::table::{Column, Data, Labels, Table};
+use s3cmtf::internal::files::{self, OutFormat};
+use s3cmtf::internal::table::{Column, Data, Labels, Table};
 use s3cmtf::{Mode, Model};
 
 use crate::args::RecommendArgs;

@@ -1,8 +1,9 @@
 //! What is to be typed where a search has changed the data.
 
-use s3cmtf::prepare::ModeSpec;
-use s3cmtf::table::Bins;
-use s3cmtf::{Becomes, Change, Problem};
+use s3cmtf::Problem;
+use s3cmtf::internal::prepare::ModeSpec;
+use s3cmtf::internal::table::Bins;
+use s3cmtf::tune::{Becomes, Change};
 
 use crate::args::DataArgs;
 use crate::modes;
@@ -54,7 +55,7 @@ pub(super) fn changed(data: &DataArgs, changes: &[Change], obvious: Typed) -> Da
 
 #[cfg(test)]
 mod tests {
-    use s3cmtf::table::time::Bin;
+    use s3cmtf::internal::table::time::Bin;
 
     use super::*;
 

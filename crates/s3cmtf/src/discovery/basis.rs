@@ -269,7 +269,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entries, Factor, Mode};
+    use crate::{Cells, Factor, Mode};
 
     /// A model of three modes, of which `signed` have numbers below 0.
     fn model(signed: [bool; 3]) -> Model {
@@ -299,7 +299,7 @@ mod tests {
             let core = basis.core.as_ref().unwrap();
             let ranks = core.ranks(3);
             let cells: Vec<Vec<u32>> = vec![vec![0, 3, 6, 2], vec![5, 0, 2, 2], vec![4, 4, 0, 1]];
-            let expected = model.predict(&Entries::new(cells.clone(), vec![0.0; 4]).unwrap(), false).unwrap();
+            let expected = model.predict(Cells::new(cells.clone()).unwrap(), false).unwrap();
             for (entry, expected) in expected.into_iter().enumerate() {
                 let part = |mode: usize, k: usize| {
                     let basis = &basis.modes[mode];

@@ -20,6 +20,7 @@ const PANELS: usize = 128;
 
 /// A row and its predicted value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Best {
     /// The row of the item's mode.
     pub row: u32,

@@ -15,6 +15,7 @@ const STARTS: u64 = 10;
 
 /// How many clusters are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum K {
     /// So many.
     Fixed(usize),
@@ -43,6 +44,7 @@ impl Default for ClusterParams {
 
 /// The clusters of a mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Clusters {
     /// The mode.
     pub mode: String,
@@ -58,6 +60,7 @@ pub struct Clusters {
 
 /// A cluster.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Cluster {
     /// Counted from 1.
     pub cluster: usize,

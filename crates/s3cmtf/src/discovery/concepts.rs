@@ -16,6 +16,7 @@ const WORDS: usize = 3;
 
 /// All concepts of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Concepts {
     /// Mode by mode, the strongest first.
     pub concepts: Vec<Concept>,
@@ -35,6 +36,7 @@ pub struct Concepts {
 
 /// A concept: what some entities of a mode have in common.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Concept {
     /// The first letters of the mode, and a number: the strongest of a mode has 1.
     pub name: String,
@@ -65,6 +67,7 @@ pub struct Concept {
 
 /// The columns of a matrix that go with a concept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Columns {
     /// The matrix.
     pub matrix: String,
@@ -74,6 +77,7 @@ pub struct Columns {
 
 /// Concepts that go together, one of some modes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Interaction {
     /// Their names; a mode that is not there matters little: it is the mean entity of that mode.
     pub concepts: Vec<String>,

@@ -19,6 +19,7 @@ const HARDLY: f64 = 0.2;
 
 /// How much better points fall into `k` clusters than points without any would.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Gap {
     /// The number of clusters.
     pub k: usize,

@@ -21,6 +21,7 @@ pub struct Marks {
 
 /// A column that some entities have more often than others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Mark {
     /// The column.
     pub name: String,

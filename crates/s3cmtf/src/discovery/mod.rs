@@ -23,6 +23,7 @@ mod similar;
 mod space;
 mod variance;
 
+#[cfg(feature = "report")]
 pub(crate) use basis::is_readable;
 pub use best::Best;
 pub use clusters::{Cluster, ClusterParams, Clusters, K, clusters};
@@ -30,6 +31,7 @@ pub use concepts::{Columns, Concept, Concepts, Interaction, concepts};
 pub use gap::{Gap, GapCurve};
 pub use kmeans::agreement;
 pub use known::counts;
+#[cfg(feature = "report")]
 pub(crate) use known::rows;
 pub use marks::{Mark, Marks};
 pub use profile::{ConceptEffect, Reason, Reasons, about, opposite};
@@ -52,6 +54,7 @@ pub const SEED: u64 = 1;
 
 /// Something by name, and how much of it there is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Scored {
     /// What it is called.
     pub name: String,

@@ -31,6 +31,7 @@ pub struct Reasons<'a> {
 
 /// What a concept is worth to an entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ConceptEffect {
     /// How strong the concept is for it, which is not how strong it is in all: the root mean square of what 1 of the concept
     /// (which is usual) adds to predictions, over all rows of the modes that are left over, or with those that were asked for.
@@ -46,6 +47,7 @@ pub struct ConceptEffect {
 
 /// Why an item is predicted a higher value than the average one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reason {
     /// The place of the concept among [`Reasons::concepts`]: the one that adds most, but for the level, which is what
     /// everybody likes, unless that is nearly all there is.

@@ -46,6 +46,7 @@ impl RankingParams {
 
 /// How good recommendations are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Ranking {
     /// The mode of those to whom items are recommended.
     pub rank_by: String,
@@ -73,6 +74,7 @@ pub struct Ranking {
 
 /// The measures of some other recommendations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Measures {
     /// See [`Ranking::recall`].
     pub recall: f64,

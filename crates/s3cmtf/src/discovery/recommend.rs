@@ -26,6 +26,7 @@ pub struct Recommender<'a> {
 
 /// What stands for a mode that is neither that of the items nor that of those they are recommended to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Other {
     /// The mode.
     pub mode: String,

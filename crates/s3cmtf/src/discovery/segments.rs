@@ -13,6 +13,7 @@ const NAMES: [&str; 5] = ["0", "1-5", "6-20", "21-100", "> 100"];
 
 /// The errors of the entries that have something in common.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Segment {
     /// What they have in common: entries in training, as `6-20`, or the time.
     pub name: String,
@@ -26,6 +27,7 @@ pub struct Segment {
 
 /// All entries, apart by one thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Segments {
     /// The mode.
     pub mode: String,

@@ -53,7 +53,7 @@ impl<'a> PredictiveVariance<'a> {
 #[cfg(test)]
 mod tests {
     use crate::discovery::Recommender;
-    use crate::{Core, Entries, Factor, Mode, Model, Uncertainty};
+    use crate::{Cells, Core, Factor, Mode, Model, Uncertainty};
 
     #[test]
     fn what_is_taken_off_is_the_standard_deviation_that_a_model_has_of_a_cell() {
@@ -85,7 +85,7 @@ mod tests {
             assert_eq!(found.len(), 20);
             assert!(found.windows(2).all(|pair| pair[0].rank_by >= pair[1].rank_by));
             let cells = vec![vec![user; 20], found.iter().map(|best| best.row).collect()];
-            let cells = Entries::new(cells, vec![0.0; 20]).unwrap();
+            let cells = Cells::new(cells).unwrap();
             let (values, stds) = (model.predict(&cells, false).unwrap(), model.std(&cells).unwrap());
             for (best, (value, std)) in found.iter().zip(values.iter().zip(stds)) {
                 assert!((best.value - value).abs() < 1e-5);

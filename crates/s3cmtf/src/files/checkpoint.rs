@@ -13,6 +13,7 @@ use super::atomic::write_whole;
 use super::folder::{CHECKPOINT, check_replaceable};
 use super::model_file::{check_offsets, own_text};
 use super::seal;
+use crate::error::Reason;
 use crate::{Checkpoint, CheckpointMeta, Error, StateArrays};
 
 /// The version of the format; a checkpoint is for the version of s3cmtf that wrote it, so no other is read.
@@ -68,7 +69,8 @@ pub(super) fn is_checkpoint(path: &Path) -> bool {
     own_text(path, KEY).is_some()
 }
 
-fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
+fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, Reason> {
+    let broken = |error: Box<dyn std::error::Error + Send + Sync>| Reason::new("cannot be written", error);
     let StateArrays { singles, doubles } = &checkpoint.numbers;
     let singles = singles.iter().map(|(name, values)| {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -87,7 +89,7 @@ fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
     let names: Vec<_> = lists.iter().map(tensor).collect();
     let mut tensors = Vec::new();
     for ((name, dtype, len, _), (.., bytes)) in names.into_iter().zip(&lists) {
-        tensors.push((name, TensorView::new(dtype, vec![len], bytes).map_err(|error| error.to_string())?));
+        tensors.push((name, TensorView::new(dtype, vec![len], bytes).map_err(|error| broken(error.into()))?));
     }
     let header = Header {
         checksum: seal::EMPTY.to_owned(),
@@ -95,29 +97,29 @@ fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         about: checkpoint.about.clone(),
     };
-    let header = serde_json::to_string(&header).map_err(|error| error.to_string())?;
+    let header = serde_json::to_string(&header).map_err(|error| broken(error.into()))?;
     let mut bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| broken(error.into()))?;
     seal::seal(&mut bytes);
     Ok(bytes)
 }
 
-fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
+fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, Reason> {
     check_offsets(bytes)?;
-    let broken = |error: &dyn std::fmt::Display| format!("is no whole checkpoint: {error}");
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| broken(&error))?;
+    let broken =
+        |error: Box<dyn std::error::Error + Send + Sync>| Reason::new("is no whole checkpoint", error);
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| broken(error.into()))?;
     let text = metadata.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let text = text.ok_or_else(|| format!("is no checkpoint of s3cmtf: no \"{KEY}\" in its metadata"))?;
-    let header: Header = serde_json::from_str(text).map_err(|error| broken(&error))?;
+    let header: Header = serde_json::from_str(text).map_err(|error| broken(error.into()))?;
     let version = env!("CARGO_PKG_VERSION");
     if header.format != FORMAT || header.version != version {
-        return Err(format!(
-            "is of s3cmtf {}, and can be resumed by that alone; this is {version}",
-            header.version
-        ));
+        let what =
+            format!("is of s3cmtf {}, and can be resumed by that alone; this is {version}", header.version);
+        return Err(what.into());
     }
     seal::check(bytes)?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| broken(&error))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| broken(error.into()))?;
     let mut numbers = StateArrays::default();
     for (name, tensor) in tensors.tensors() {
         let data = tensor.data();
@@ -130,7 +132,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, String> {
                 let values = data.as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
                 numbers.doubles.insert(name.to_owned(), values);
             }
-            _ => return Err(format!("has a tensor \"{name}\" that does not belong to it")),
+            _ => return Err(format!("has a tensor \"{name}\" that does not belong to it").into()),
         }
     }
     Ok(Checkpoint { about: header.about, numbers })
@@ -152,7 +154,7 @@ mod tests {
         let params = Params { ranks: vec![3], epochs: 5, ..Params::default() };
         Training::new(problem, params)
             .checkpoints(Duration::ZERO, |checkpoint| *kept.lock().unwrap() = Some(checkpoint))
-            .run(|_| {})
+            .run()
             .unwrap();
         kept.into_inner().unwrap().unwrap()
     }

@@ -13,6 +13,7 @@ use super::kept::KeptData;
 use super::model_file::{FORMAT, from_bytes, is_model, to_bytes};
 use super::problem_file::{content_check, load_problem};
 use super::temporary::sweep;
+use crate::error::Reason;
 use crate::table::nearest;
 use crate::{Absent, CoreKind, Error, Model, Problem, Record, Run, Stop};
 
@@ -101,7 +102,8 @@ pub fn save(run: &Run, folder: &Path) -> Result<(), Error> {
 /// As [`save`].
 pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Option<Error>, Error> {
     check_replaceable(folder)?;
-    let model = to_bytes(&run.model).map_err(|error| Error::file(folder, error.to_string()))?;
+    let model = to_bytes(&run.model)
+        .map_err(|error| Error::file(folder, Reason::new("the model cannot be written", error)))?;
     let mut record = run.record.clone();
     record.data.kept = data.and_then(KeptData::check);
     let file = RunFile { format: FORMAT, model: ModelSummary::new(&run.model), record: &record };
@@ -131,7 +133,7 @@ pub fn save_with(run: &Run, data: Option<&KeptData>, folder: &Path) -> Result<Op
 ///
 /// # Errors
 /// If `folder` is no model folder, or a file in it is missing, cut off, broken or of another version.
-pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
+pub fn load(folder: &Path) -> Result<Run, Error> {
     check_there(folder)?;
     let not_there = |source: std::io::Error, path: &Path, what: String| match source.kind() {
         ErrorKind::NotFound => Error::file(folder, what),
@@ -150,8 +152,8 @@ pub fn load(folder: &Path) -> Result<(Model, Record), Error> {
     let what = format!("is not a whole model folder: no {RECORD} in it");
     let bytes = fs::read(&path).map_err(|source| not_there(source, &path, what))?;
     let record = serde_json::from_slice(&bytes)
-        .map_err(|error| Error::file(&path, format!("is not the record of a run: {error}")))?;
-    Ok((model, record))
+        .map_err(|error| Error::file(&path, Reason::new("is not the record of a run", error)))?;
+    Ok(Run { model, record })
 }
 
 /// Without this a folder that does not exist would be called one without a model.

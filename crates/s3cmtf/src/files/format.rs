@@ -10,6 +10,7 @@ use crate::table::did_you_mean;
 
 /// What a table is stored as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Numbers separated by white space, the indices first, with comments.
     Tns,

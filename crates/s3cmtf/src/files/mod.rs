@@ -1,50 +1,64 @@
 //! The only place that opens files: tables in, problems and models in and out. The formats are in `docs/format.md`.
 
-mod apart;
-mod atomic;
+#[cfg(feature = "tables")]
+pub(crate) mod apart;
+pub(crate) mod atomic;
+#[cfg(feature = "tables")]
 mod binary;
 mod checkpoint;
+#[cfg(feature = "tables")]
 mod choose;
+#[cfg(feature = "tables")]
 mod delimited;
-mod divide;
-mod export;
+#[cfg(feature = "tables")]
+pub(crate) mod divide;
+#[cfg(feature = "tables")]
+pub(crate) mod export;
 mod folder;
+#[cfg(feature = "tables")]
 mod format;
+#[cfg(feature = "tables")]
 mod frame;
+#[cfg(feature = "tables")]
 mod guess;
-mod import;
+#[cfg(feature = "tables")]
+pub(crate) mod import;
 mod kept;
-mod limits;
+#[cfg(feature = "tables")]
+pub(crate) mod limits;
+#[cfg(feature = "tables")]
 mod lines;
 mod model_file;
+#[cfg(feature = "tables")]
 mod number;
 mod pieces;
 mod problem_file;
-mod read;
+#[cfg(feature = "tables")]
+pub(crate) mod read;
 mod seal;
-mod similar;
+#[cfg(feature = "tables")]
+pub(crate) mod similar;
+#[cfg(feature = "tables")]
 mod source;
 mod stored;
-mod table;
+#[cfg(feature = "tables")]
+pub(crate) mod table;
 mod temporary;
 
-pub use apart::check_apart;
-pub use atomic::{check_file, make_folder, write_atomically};
+#[cfg(feature = "tables")]
 pub use binary::Raw;
 pub use checkpoint::{load_checkpoint, save_checkpoint};
-pub use divide::{count_text_rows, divide_text};
-pub use export::{OutFormat, export_model, write_csv, write_csv_parts, write_parts, write_table};
+#[cfg(feature = "tables")]
+pub use export::{OutFormat, export_model};
 pub use folder::{check_out, is_own_data, load, load_data, save, save_with};
+#[cfg(feature = "tables")]
 pub use format::Format;
+#[cfg(feature = "tables")]
 pub use frame::{Fetch, Frame};
-pub use import::{Coupling, Dataset, Imported, import};
 pub use kept::KeptData;
-pub use limits::{RAISE_MEMORY, limit_memory};
 pub use problem_file::{is_problem, load_problem, open_problem, save_problem};
-pub use read::{
-    SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_rows, read_table,
-    with_row_line,
-};
-pub use similar::similar;
+#[cfg(feature = "tables")]
+pub(crate) use read::{SampledColumn, Source, columns, is_numbered, line_of_row, read_rows, with_row_line};
 pub use stored::scratch;
-pub use table::{COUNT_PAIRS, line_of, read_coordinates, read_entries, with_line};
+#[cfg(feature = "tables")]
+pub(crate) use table::{read_coordinates, read_entries};

@@ -11,6 +11,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
 use super::seal;
+use crate::error::Reason;
 use crate::table::{Binning, Labels};
 use crate::{
     Absent, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Mode, Model, Naming, Offsets, StdScale,
@@ -234,8 +235,8 @@ pub(super) fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Model, Error> {
     build(bytes).map_err(|what| Error::file(path, what))
 }
 
-fn build(bytes: &[u8]) -> Result<Model, String> {
-    let unreadable = |error: SafeTensorError| format!("is not a whole safetensors file: {error}");
+fn build(bytes: &[u8]) -> Result<Model, Reason> {
+    let unreadable = |error: SafeTensorError| Reason::new("is not a whole safetensors file", error);
     check_offsets(bytes)?;
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
     let header = metadata.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
@@ -262,7 +263,7 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
         header.noise.map(|noise| tensors.uncertainty(noise, scale, factors.len())).transpose()?;
     let offsets = header.offsets.map(|header| tensors.offsets(header, factors.len())).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
-        return Err(format!("has a tensor \"{name}\" that does not belong to its model"));
+        return Err(format!("has a tensor \"{name}\" that does not belong to its model").into());
     }
     let model = Model::new(modes, core, factors, coupled, header.range);
     let model = model.and_then(|model| match uncertainty {
@@ -274,22 +275,23 @@ fn build(bytes: &[u8]) -> Result<Model, String> {
         None => Ok(model),
     });
     let model = model.map(|model| model.with_value(header.value));
-    model.map_err(|error| error.to_string())
+    model.map_err(|error| error.to_string().into())
 }
 
 /// Refuses tensors that would lie beyond the end of the file, before their offsets are added up: numbers near 2^64
 /// would overflow there.
-pub(super) fn check_offsets(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn check_offsets(bytes: &[u8]) -> Result<(), Reason> {
     let cut = || "is cut off or no safetensors file: its header is longer than the file".to_owned();
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(cut)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;
     let header = rest.get(..length).ok_or_else(cut)?;
     let header: HashMap<String, serde_json::Value> = serde_json::from_slice(header)
-        .map_err(|error| format!("is not a whole safetensors file: its header is not JSON: {error}"))?;
+        .map_err(|error| Reason::new("is not a whole safetensors file: its header is not JSON", error))?;
     for (name, tensor) in header.iter().filter(|(name, _)| *name != "__metadata__") {
         let end = tensor.get("data_offsets").and_then(|offsets| offsets.get(1)).and_then(|end| end.as_u64());
         if end.is_none_or(|end| end > bytes.len() as u64) {
-            return Err(format!("is cut off or broken: tensor \"{name}\" does not lie within the file"));
+            let what = format!("is cut off or broken: tensor \"{name}\" does not lie within the file");
+            return Err(what.into());
         }
     }
     Ok(())
@@ -317,16 +319,18 @@ pub(super) fn own_text(path: &Path, key: &str) -> Option<String> {
     header.get("__metadata__")?.get(key)?.as_str().map(str::to_owned)
 }
 
-fn read_header(text: &str) -> Result<Header, String> {
+fn read_header(text: &str) -> Result<Header, Reason> {
     #[derive(Deserialize)]
     struct Version {
         format: u64,
     }
     // The version on its own first: of another version nothing else may be as expected.
-    let unreadable = |error| format!("its \"{KEY}\" metadata cannot be read: {error}");
+    let unreadable =
+        |error: serde_json::Error| Reason::new(format!("its \"{KEY}\" metadata cannot be read"), error);
     let Version { format } = serde_json::from_str(text).map_err(unreadable)?;
     if !(1..=FORMAT).contains(&format) {
-        return Err(format!("has format version {format}, but this version of s3cmtf reads 1 to {FORMAT}"));
+        let what = format!("has format version {format}, but this version of s3cmtf reads 1 to {FORMAT}");
+        return Err(what.into());
     }
     serde_json::from_str(text).map_err(unreadable)
 }

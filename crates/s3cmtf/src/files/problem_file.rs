@@ -13,6 +13,7 @@ use super::atomic::write_atomically;
 use super::model_file::{ModeHeader, NamingHeader};
 use super::pieces::{self, Number};
 use super::stored::StoredEntries;
+use crate::error::Reason;
 use crate::table::Labels;
 use crate::{Absent, Coupled, Entries, Error, Mode, Naming, Problem, StoredProblem};
 
@@ -257,12 +258,12 @@ pub(super) fn load_open(file: &File, path: &Path) -> Result<Problem, Error> {
     build(file).map_err(|what| Error::file(path, what))
 }
 
-fn build(file: &File) -> Result<Problem, String> {
+fn build(file: &File) -> Result<Problem, Reason> {
     let Parts { name, modes, coupled, value, mut arrays } = Parts::read(file)?;
-    let indices: Result<Vec<Vec<u32>>, String> =
+    let indices: Result<Vec<Vec<u32>>, Reason> =
         (0..modes.len()).map(|mode| arrays.take(&format!("entry.{mode}"), "U32")).collect();
     let entries = Entries::from_rows(name, indices?, arrays.take("value", "F32")?);
-    Problem::restore(modes, entries, coupled, value).map_err(|error| error.to_string())
+    Problem::restore(modes, entries, coupled, value).map_err(|error| error.to_string().into())
 }
 
 /// Opens a problem that [`save_problem`] wrote without taking its entries into memory, which are read when they are needed.
@@ -272,13 +273,13 @@ fn build(file: &File) -> Result<Problem, String> {
 /// As [`load_problem`].
 pub fn open_problem(path: &Path) -> Result<StoredProblem, Error> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
-    let wrong = |what| Error::file(path, what);
+    let wrong = |reason: Reason| Error::file(path, reason);
     let Parts { modes, coupled, value, arrays, .. } = Parts::read(&file).map_err(wrong)?;
     let entries = StoredEntries::new(&arrays, modes.len(), path).map_err(wrong)?;
     // Errors of reading name the file, those of what was read do not.
     StoredProblem::new(modes, Arc::new(entries), coupled, value).map_err(|error| match error {
         error @ (Error::Io { .. } | Error::File { .. }) => error,
-        error => wrong(error.to_string()),
+        error => wrong(error.to_string().into()),
     })
 }
 
@@ -292,8 +293,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn read(file: &'a File) -> Result<Self, String> {
-        let length = file.metadata().map_err(|error| error.to_string())?.len();
+    fn read(file: &'a File) -> Result<Self, Reason> {
+        let length = file.metadata().map_err(|error| Reason::new("cannot be read", error))?.len();
         let (header, arrays, start) = read_header(file, length)?;
         let mut arrays = Arrays { file, start, arrays, checks: header.checks };
         let (mut modes, mut unlisted) = (Vec::new(), Vec::new());
@@ -309,7 +310,7 @@ impl<'a> Parts<'a> {
         let ours =
             |name: &str| name == "value" || (0..modes.len()).any(|mode| name == format!("entry.{mode}"));
         if let Some(name) = arrays.arrays.keys().find(|name| !ours(name)) {
-            return Err(format!("has an array \"{name}\" that does not belong to its problem"));
+            return Err(format!("has an array \"{name}\" that does not belong to its problem").into());
         }
         let entries = arrays.find("value", "F32")?.1 / 4;
         for mode in unlisted {
@@ -328,20 +329,21 @@ fn check_rows(mode: &Mode, most: usize) -> Result<(), String> {
 }
 
 /// The header, where the arrays lie, and where the first starts; all of it within the file.
-fn read_header(file: &File, length: u64) -> Result<(Header, BTreeMap<String, Info>, u64), String> {
+fn read_header(file: &File, length: u64) -> Result<(Header, BTreeMap<String, Info>, u64), Reason> {
     let none = |what: &str| format!("is no problem of s3cmtf, or cut off: {what}");
     let read = |bytes: &mut [u8], offset| {
-        pieces::read_at(file, bytes, offset).map_err(|error| none(&error.to_string()))
+        pieces::read_at(file, bytes, offset)
+            .map_err(|error| Reason::new("is no problem of s3cmtf, or cut off", error))
     };
     let mut size = [0; 8];
     read(&mut size, 0)?;
     let size = u64::from_le_bytes(size);
     if size > LONGEST || size > length.saturating_sub(8) {
-        return Err(none("its header is longer than the file"));
+        return Err(none("its header is longer than the file").into());
     }
     let mut bytes = vec![0; size as usize];
     read(&mut bytes, 8)?;
-    let unreadable = |error: serde_json::Error| none(&format!("its header cannot be read: {error}"));
+    let unreadable = |error: serde_json::Error| Reason::new(none("its header cannot be read"), error);
     let mut all: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&bytes).map_err(unreadable)?;
     let metadata = all.remove(METADATA).unwrap_or_default();
     let text = |key: &str| metadata.get(key).and_then(|text| text.as_str());
@@ -353,7 +355,8 @@ fn read_header(file: &File, length: u64) -> Result<(Header, BTreeMap<String, Inf
     }
     let Version { format } = serde_json::from_str(header).map_err(unreadable)?;
     if format != FORMAT {
-        return Err(format!("has format version {format}, but this version of s3cmtf reads {FORMAT}"));
+        let what = format!("has format version {format}, but this version of s3cmtf reads {FORMAT}");
+        return Err(what.into());
     }
     if text(CHECK) != Some(text_check(header).as_str()) {
         return Err("is damaged: its header is not what was written".into());
@@ -436,17 +439,17 @@ impl Arrays<'_> {
         Ok(())
     }
 
-    fn take<T: Number>(&mut self, name: &str, dtype: &str) -> Result<Vec<T>, String> {
+    fn take<T: Number>(&mut self, name: &str, dtype: &str) -> Result<Vec<T>, Reason> {
         let (start, bytes) = self.find(name, dtype)?;
         let (numbers, check) = pieces::read(self.file, start, bytes / T::BYTES)
-            .map_err(|error| format!("array \"{name}\" cannot be read: {error}"))?;
+            .map_err(|error| Reason::new(format!("array \"{name}\" cannot be read"), error))?;
         self.compare(name, &check)?;
         self.arrays.remove(name);
         Ok(numbers)
     }
 
     /// A mode, and whether the file lists its rows or their names.
-    fn mode(&mut self, header: ModeHeader, prefix: &str, number: usize) -> Result<(Mode, bool), String> {
+    fn mode(&mut self, header: ModeHeader, prefix: &str, number: usize) -> Result<(Mode, bool), Reason> {
         let ModeHeader { name, size, naming } = header;
         let present = format!("{prefix}present.{number}");
         let is_listed = naming.is_some() || self.arrays.contains_key(&present);
@@ -468,7 +471,7 @@ impl Arrays<'_> {
         Ok((named.ok_or_else(wrong)?, is_listed))
     }
 
-    fn coupled(&mut self, number: usize, header: CoupledHeader) -> Result<Coupled, String> {
+    fn coupled(&mut self, number: usize, header: CoupledHeader) -> Result<Coupled, Reason> {
         let CoupledHeader { name, table, mode, kind, weight, columns } = header;
         let mut indices = Vec::new();
         for side in 0..2 {
@@ -484,7 +487,7 @@ impl Arrays<'_> {
                 }
                 columns
             }
-            _ => return Err(format!("matrix {name} has columns where it should have none, or none")),
+            _ => return Err(format!("matrix {name} has columns where it should have none, or none").into()),
         };
         let entries = Entries::from_rows(table, indices, values);
         Ok(Coupled::restore(name, mode, kind, weight, columns, entries))

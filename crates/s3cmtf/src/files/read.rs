@@ -9,6 +9,7 @@ use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
 use crate::Error;
+use crate::error::Reason;
 use crate::table::{Column, ColumnType, Data, Empty, Table, Want, is_empty_value};
 
 /// Enough of a file to know its format.
@@ -84,7 +85,7 @@ impl Source {
 
 fn expand(path: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
     let wrong =
-        |error: glob::PatternError| Error::file(path, format!("is not a pattern of file names: {error}"));
+        |error: glob::PatternError| Error::file(path, Reason::new("is not a pattern of file names", error));
     let mut paths = Vec::new();
     for found in glob::glob(pattern).map_err(wrong)? {
         let found = found.map_err(|error| Error::io(&PathBuf::from(error.path()), error.into()))?;

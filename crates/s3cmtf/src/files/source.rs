@@ -10,6 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::limits::LONGEST_LINE;
 use crate::Error;
+use crate::error::Reason;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -275,9 +276,10 @@ impl Text {
     fn explain(&self, source: std::io::Error) -> Error {
         match self.packed {
             // What the system refuses has a code; the unpackers' own errors have none.
-            Some(packed) if source.raw_os_error().is_none() => {
-                Error::file(&self.path, format!("is a {packed} file, but broken or cut off: {source}"))
-            }
+            Some(packed) if source.raw_os_error().is_none() => Error::file(
+                &self.path,
+                Reason::new(format!("is a {packed} file, but broken or cut off"), source),
+            ),
             _ => Error::io(&self.path, source),
         }
     }

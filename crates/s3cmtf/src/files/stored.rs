@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::pieces::{self, Number};
 use super::problem_file::Arrays;
+use crate::error::Reason;
 use crate::{Blocks, Error, Scratch, Visit};
 
 /// So many entries are read at a time.
@@ -22,24 +23,22 @@ pub(super) struct StoredEntries {
 
 impl StoredEntries {
     /// The entries of a tensor of so many modes, whose arrays are whole.
-    pub(super) fn new(arrays: &Arrays<'_>, order: usize, path: &Path) -> Result<Self, String> {
+    pub(super) fn new(arrays: &Arrays<'_>, order: usize, path: &Path) -> Result<Self, Reason> {
         let len = arrays.find("value", "F32")?.1 / 4;
         let mut starts = Vec::new();
         let modes = (0..order).map(|mode| (format!("entry.{mode}"), "U32"));
         for (name, dtype) in modes.chain([("value".to_owned(), "F32")]) {
             let (start, bytes) = arrays.find(&name, dtype)?;
             if bytes / 4 != len {
-                return Err(format!(
-                    "array \"{name}\" has {} numbers, but there are {len} values",
-                    bytes / 4
-                ));
+                let what = format!("array \"{name}\" has {} numbers, but there are {len} values", bytes / 4);
+                return Err(what.into());
             }
             let check = pieces::check_in_file(arrays.file, start, bytes)
-                .map_err(|error| format!("array \"{name}\" cannot be read: {error}"))?;
+                .map_err(|error| Reason::new(format!("array \"{name}\" cannot be read"), error))?;
             arrays.compare(&name, &check)?;
             starts.push(start);
         }
-        let file = arrays.file.try_clone().map_err(|error| error.to_string())?;
+        let file = arrays.file.try_clone().map_err(|error| Reason::new("cannot be opened again", error))?;
         Ok(StoredEntries { path: path.to_owned(), file, starts, len })
     }
 }
@@ -95,8 +94,8 @@ pub fn scratch(folder: &Path) -> Result<Box<dyn Scratch>, Error> {
 impl Scratch for ScratchFile {
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let error = |source: std::io::Error| {
-            let what = format!("no room to put entries aside after {} MB: {source}", self.end / 1_000_000);
-            Error::file(&self.folder, what)
+            let what = format!("no room to put entries aside after {} MB", self.end / 1_000_000);
+            Error::file(&self.folder, Reason::new(what, source))
         };
         self.file.seek(SeekFrom::Start(self.end)).map_err(error)?;
         self.file.write_all(bytes).map_err(error)?;
@@ -106,7 +105,9 @@ impl Scratch for ScratchFile {
     }
 
     fn read(&self, bytes: &mut [u8], start: u64) -> Result<(), Error> {
-        let error = |source| Error::file(&self.folder, format!("entries put aside cannot be read: {source}"));
+        let error = |source: std::io::Error| {
+            Error::file(&self.folder, Reason::new("entries put aside cannot be read", source))
+        };
         pieces::read_at(&self.file, bytes, start).map_err(error)
     }
 }

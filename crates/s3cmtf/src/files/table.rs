@@ -5,7 +5,7 @@ use std::path::Path;
 use super::limits::{Held, MOST_MODES};
 use super::lines::{BadLine, Columns, Layout, count_columns, data_lines, wrong_count};
 use super::source::Text;
-use crate::{Entries, Error};
+use crate::{Cells, Entries, Error};
 
 /// What to do about pairs without a value, as errors say it; whoever shows them may put its own words there.
 pub const COUNT_PAIRS: &str = "format csv and modes 1,2 count such pairs";
@@ -41,20 +41,21 @@ pub fn read_entries(path: &Path, order: Option<usize>) -> Result<Entries, Error>
 
 /// Reads cells without their values: on each line `order` indices, counted from 1; a column behind them is ignored.
 ///
-/// All values are 0. The file may be packed with gzip. The entries are named by the path.
+/// The file may be packed with gzip. The cells are named by the path.
 ///
 /// # Errors
 /// If the file cannot be read or has no cells, or at the first line that is not `order` indices, or that has
 /// another number of columns than the first one.
-pub fn read_coordinates(path: &Path, order: usize) -> Result<Entries, Error> {
-    read(path, |first| {
+pub fn read_coordinates(path: &Path, order: usize) -> Result<Cells, Error> {
+    let read = read(path, |first| {
         let columns = count_columns(first);
         if columns != order && columns != order.saturating_add(1) {
             let expected = format!("{order} columns ({order} indices), or one more (a value)");
             return Err(wrong_count(&expected, first));
         }
         Ok(Layout { indices: order, columns, value: false })
-    })
+    })?;
+    Ok(read.into())
 }
 
 /// Reads a table; `decide` makes a layout of the first line of data, or says what is wrong with it.
@@ -234,7 +235,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cells = read_coordinates(&file(&folder, "1 2\n3 4\n"), 2).unwrap();
         assert_eq!(cells.indices(1), [1, 3]);
-        assert_eq!(cells.values(), [0.0, 0.0]);
         let name = cells.name().to_owned();
         assert_eq!(read_coordinates(&file(&folder, "1 2 ?\n3 4 nan\n"), 2).unwrap().named(name), cells);
         for (text, what) in [

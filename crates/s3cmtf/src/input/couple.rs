@@ -28,14 +28,63 @@ pub struct Couple {
     /// What the matrix is called behind the name of its mode, if not by its column or file.
     pub name: Option<String>,
     /// What errors about its mode call it.
+    #[doc(hidden)]
     pub label: String,
     /// What other errors call it.
+    #[doc(hidden)]
     pub words: String,
     /// How its columns could be named; `{row}` and `{column}` stand for headings.
+    #[doc(hidden)]
     pub example: String,
 }
 
 impl Couple {
+    /// The matrix of a table, coupled to a mode by name: of its columns, what is obvious is taken, see [`Couple::columns`].
+    pub fn new(mode: impl Into<String>, table: TableSource) -> Self {
+        let mode = mode.into();
+        let words = format!("couple {mode}");
+        Couple {
+            mode,
+            table,
+            columns: Vec::new(),
+            split: None,
+            kind: None,
+            weight: None,
+            name: None,
+            label: words.clone(),
+            words,
+            example: "columns {row}, {column}".into(),
+        }
+    }
+
+    /// The columns of the table, by heading or number from 1: of the mode's names, of what is known of them, and perhaps of values.
+    #[must_use]
+    pub fn columns(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What separates several columns of the matrix in one field, such as `|` in `War|Drama`.
+    #[must_use]
+    pub fn split(mut self, separator: impl Into<String>) -> Self {
+        self.split = Some(separator.into());
+        self
+    }
+
+    /// What absent cells mean.
+    #[must_use]
+    pub fn absent(mut self, absent: Absent) -> Self {
+        self.kind = Some(absent);
+        self
+    }
+
+    /// Explains the matrix together with the tensor: how much a squared error counts.
+    #[must_use]
+    pub fn weighted(mut self, weight: f32) -> Self {
+        self.weight = Some(weight);
+        self
+    }
+
     /// Which mode is meant, counted from 0, among modes of these names.
     ///
     /// # Errors

@@ -1,14 +1,16 @@
 //! From tables, in files or in memory, to a problem: what the command and Python have in common.
 
 mod attributes;
-mod couple;
+pub(crate) mod couple;
 mod new_data;
 mod note;
 mod source;
-mod tensor;
+pub(crate) mod tensor;
 
-pub use couple::{Couple, SideMatrix};
-pub use new_data::{Cells, NewData, known_cells, known_entries};
+pub use couple::Couple;
+pub use new_data::{CellTable, NewData, known_cells, known_entries};
 pub use note::Note;
 pub use source::TableSource;
-pub use tensor::{Input, plain_names, whole_problem};
+pub use tensor::Input;
+
+pub use crate::prepare::{ModeSpec, Recipe};

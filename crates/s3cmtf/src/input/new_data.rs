@@ -7,13 +7,13 @@ use crate::Error;
 use crate::files;
 use crate::model::Model;
 use crate::prepare;
-use crate::problem::{Coupled, Duplicates, Entries, Mode, Naming, UNKNOWN};
+use crate::problem::{Cells, Coupled, Duplicates, Entries, Mode, Naming, UNKNOWN};
 use crate::table::{Selector, Table, Want};
 
 /// Cells of a model by their ids.
-pub struct Cells {
-    /// The cells; their values are 0.
-    pub entries: Entries,
+pub struct CellTable {
+    /// The cells.
+    pub cells: Cells,
     /// What they were made of, and the mode of each column. None where they came from a file of indices.
     pub table: Option<(Table, Vec<usize>)>,
 }
@@ -28,11 +28,11 @@ pub fn known_cells(
     modes: &[Mode],
     at: &[(usize, u32)],
     tell: &mut dyn FnMut(Note),
-) -> Result<Cells, Error> {
+) -> Result<CellTable, Error> {
     let opened = given.open()?;
     let named = modes.iter().any(|mode| mode.naming().is_some());
     if let Some(path) = opened.numbered()?.filter(|_| !named && at.is_empty()) {
-        return Ok(Cells { entries: files::read_coordinates(path, modes.len())?, table: None });
+        return Ok(CellTable { cells: files::read_coordinates(path, modes.len())?, table: None });
     }
     let headings: Vec<String> = opened.columns()?.into_iter().map(|column| column.name).collect();
     let mut fixed: Vec<Option<u32>> = vec![None; modes.len()];
@@ -58,14 +58,14 @@ pub fn known_cells(
     let entries = prepare::known_entries(given.iter().map(|&mode| &modes[mode]), table.clone());
     let entries = entries.map_err(|error| opened.explain(error, &wants, &skipped))?;
     opened.tell_skipped(&skipped, entries.len(), tell);
-    let (name, (read, values)) = (entries.name().to_owned(), entries.into_parts());
+    let (name, len, (read, _)) = (entries.name().to_owned(), entries.len(), entries.into_parts());
     let mut read = read.into_iter();
     let of_mode = |fixed: &Option<u32>| match fixed {
-        Some(id) => vec![*id; values.len()],
+        Some(id) => vec![*id; len],
         None => read.next().unwrap_or_default(),
     };
     let indices = fixed.iter().map(of_mode).collect();
-    Ok(Cells { entries: Entries::from_rows(name, indices, values), table: Some((table, given)) })
+    Ok(CellTable { cells: Cells::from_rows(name, indices), table: Some((table, given)) })
 }
 
 /// Reads entries of a tensor whose modes are known; `value` is the heading of their values, if they have any.

@@ -7,6 +7,7 @@ use crate::prepare::Recipe;
 
 /// Something that whoever gave the data may want to know.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Note {
     /// Nothing was said about the columns of the tensor, and these were taken.
     Taken(Recipe),

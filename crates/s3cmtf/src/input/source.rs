@@ -61,6 +61,7 @@ impl TableSource {
     ///
     /// # Errors
     /// If a pattern is wrong or nothing matches it, or if a file is a whole problem; and for columns in memory.
+    #[doc(hidden)]
     pub fn source(&self) -> Result<Source, Error> {
         let TableSource::Files { paths, format, header, empty } = self else {
             return Err(Error::Request("a table in memory is no file".into()));

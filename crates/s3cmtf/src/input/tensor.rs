@@ -31,6 +31,7 @@ pub struct Input {
     /// The number of ids of each mode, where those are numbers.
     pub sizes: Option<Vec<u32>>,
     /// What stands before the names of these fields where errors speak of them: `--` on a command line.
+    #[doc(hidden)]
     pub prefix: &'static str,
 }
 
@@ -46,6 +47,38 @@ impl Input {
             sizes: None,
             prefix: "",
         }
+    }
+
+    /// The columns that are the modes: `user`, `person=user` under another name, `date:month` for times put together.
+    ///
+    /// # Errors
+    /// If one of them is not of such a form.
+    pub fn modes<T: AsRef<str>>(mut self, modes: impl IntoIterator<Item = T>) -> Result<Self, Error> {
+        let parse = |mode: T| mode.as_ref().parse::<ModeSpec>().map_err(Error::Request);
+        self.modes = Some(modes.into_iter().map(parse).collect::<Result<_, _>>()?);
+        Ok(self)
+    }
+
+    /// The column of values; without it, rows are counted.
+    #[must_use]
+    pub fn value(mut self, column: impl Into<String>) -> Self {
+        self.value = Some(column.into());
+        self
+    }
+
+    /// Couples one more matrix.
+    #[must_use]
+    pub fn couple(mut self, couple: Couple) -> Self {
+        self.couple.push(couple);
+        self
+    }
+
+    /// Reads everything, and keeps to itself what it notices.
+    ///
+    /// # Errors
+    /// As [`Input::read`].
+    pub fn problem(&self) -> Result<Problem, Error> {
+        Ok(self.read(None, &mut |_| ())?.0)
     }
 
     /// Reads everything, and tells of what it notices. Names that were not said are those of the model to start from. Also
@@ -84,6 +117,7 @@ impl Input {
     ///
     /// # Errors
     /// If there are any.
+    #[doc(hidden)]
     pub fn refuse_words(&self, path: &Path) -> Result<(), Error> {
         let (format, header) = match &self.tensor {
             TableSource::Files { format, header, .. } => (format.is_some(), header.is_some()),
@@ -120,14 +154,12 @@ impl Input {
         if let Some(model) = init
             && model.modes().len() != entries.order()
         {
-            return Err(Error::File {
-                path: path.to_owned(),
-                what: format!(
-                    "{} indices per entry, but the model to start from has {} modes",
-                    entries.order(),
-                    model.modes().len()
-                ),
-            });
+            let what = format!(
+                "{} indices per entry, but the model to start from has {} modes",
+                entries.order(),
+                model.modes().len()
+            );
+            return Err(Error::file(path, what));
         }
         let names =
             known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());

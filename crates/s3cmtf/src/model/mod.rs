@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::params::CoreKind;
-use crate::problem::{Absent, Entries, Mode, UNKNOWN, count_unknown, grown_limit};
+use crate::problem::{Absent, Cells, Entries, Mode, UNKNOWN, count_unknown, grown_limit};
 
 /// A dense matrix of factor values, one row per row of its mode.
 #[derive(Clone, Debug, PartialEq)]
@@ -292,24 +292,31 @@ impl Model {
         locate(&self.modes, entries)
     }
 
-    /// How many of the given entries name an id that the model has no row for.
-    pub fn unknown(&self, entries: &Entries) -> usize {
-        count_unknown(&self.modes, entries)
+    /// How many of the given cells name an id that the model has no row for.
+    pub fn unknown(&self, cells: impl AsRef<Cells>) -> usize {
+        count_unknown(&self.modes, cells.as_ref())
     }
 }
 
 /// Puts entries given by ids on the rows of `modes`, see [`Model::locate`].
 pub(crate) fn locate(modes: &[Mode], entries: &Entries) -> Result<Entries, Error> {
-    if entries.order() != modes.len() {
+    let cells = locate_cells(modes, entries.cells())?;
+    let name = cells.name().to_owned();
+    Ok(Entries::from_rows(name, cells.into_indices(), entries.values().to_vec()))
+}
+
+/// The same of cells.
+fn locate_cells(modes: &[Mode], cells: &Cells) -> Result<Cells, Error> {
+    if cells.order() != modes.len() {
         return Err(Error::Problem(format!(
             "{}: {} indices per entry, but the model has {} modes",
-            entries.name(),
-            entries.order(),
+            cells.name(),
+            cells.order(),
             modes.len()
         )));
     }
     for (number, mode) in modes.iter().enumerate() {
-        let ids = entries.indices(number);
+        let ids = cells.indices(number);
         let limit = grown_limit(mode.size());
         if let Some(entry) = ids.iter().position(|&id| id >= limit && id != UNKNOWN) {
             let what = format!(
@@ -319,12 +326,12 @@ pub(crate) fn locate(modes: &[Mode], entries: &Entries) -> Result<Entries, Error
                 mode.name(),
                 mode.size()
             );
-            return Err(Error::Entry { table: entries.name().to_owned(), entry, what });
+            return Err(Error::Entry { table: cells.name().to_owned(), entry, what });
         }
     }
-    let mut indices: Vec<Vec<u32>> = (0..modes.len()).map(|mode| entries.indices(mode).to_vec()).collect();
+    let mut indices: Vec<Vec<u32>> = (0..modes.len()).map(|mode| cells.indices(mode).to_vec()).collect();
     for (mode, ids) in modes.iter().zip(&mut indices) {
         mode.locate(ids);
     }
-    Ok(Entries::from_rows(entries.name().to_owned(), indices, entries.values().to_vec()))
+    Ok(Cells::from_rows(cells.name().to_owned(), indices))
 }

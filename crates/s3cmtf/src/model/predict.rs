@@ -5,14 +5,15 @@ use std::ops::{Add, Range};
 
 use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
-use super::Model;
 use super::offsets::no_better;
+use super::{Model, locate_cells};
 use crate::Error;
 use crate::layout::{Chunks, Contraction, Order, deal};
-use crate::problem::{Entries, Mode, UNKNOWN};
+use crate::problem::{Cells, Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Errors {
     /// How many entries were compared.
     pub entries: usize,
@@ -130,15 +131,18 @@ impl Model {
     /// model has no row for is predicted as the average entity of its mode.
     ///
     /// # Errors
-    /// If the entries have another number of modes, or an id lies far beyond its mode.
-    pub fn predict(&self, cells: &Entries, clip: bool) -> Result<Vec<f32>, Error> {
-        Ok(self.predict_located(self.locate(cells)?, clip))
+    /// If the cells have another number of modes, or an id lies far beyond its mode.
+    pub fn predict(&self, cells: impl AsRef<Cells>, clip: bool) -> Result<Vec<f32>, Error> {
+        Ok(self.predict_located(locate_cells(&self.modes, cells.as_ref())?, clip))
     }
 
     /// The same of cells on the model's rows.
-    pub(crate) fn predict_located(&self, cells: Entries, clip: bool) -> Vec<f32> {
+    pub(crate) fn predict_located(&self, cells: impl Into<Cells>, clip: bool) -> Vec<f32> {
+        let cells: Cells = cells.into();
         let mut result = vec![0.0; cells.len()];
-        let prepared = Prepared::new(self, cells);
+        // Nothing is compared with the values, but they are arranged with their cells.
+        let values = vec![0.0; cells.len()];
+        let prepared = Prepared::new(self, cells.into_indices(), values);
         let pieces: Pieces =
             prepared.sum(|entries, predictions| Pieces(vec![(entries, predictions.to_vec())]));
         for (entries, predictions) in pieces.0 {
@@ -160,7 +164,8 @@ impl Model {
         let located = self.locate(entries)?;
         let unknown = self.unknown(entries);
         let simple = self.simple_errors(entries)?;
-        let prepared = Prepared::new(self, located);
+        let (indices, values) = located.into_parts();
+        let prepared = Prepared::new(self, indices, values);
         let range = clip.then_some(self.range);
         let values = &prepared.chunks.values;
         let sums = prepared.sum(|entries, predictions| ErrorSums::new(&values[entries], predictions, range));
@@ -212,11 +217,10 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(model: &'a Model, located: Entries) -> Self {
+    fn new(model: &'a Model, mut indices: Vec<Vec<u32>>, values: Vec<f32>) -> Self {
         let rows: Vec<usize> = model.modes.iter().map(|mode| mode.rows()).collect();
         let ranks: Vec<usize> = model.factors.iter().map(|factor| factor.rank()).collect();
         let contraction = Contraction::new(&ranks, &rows, model.core_kind(), Level::best());
-        let (mut indices, values) = located.into_parts();
         let mut factors = Vec::new();
         for (factor, array) in model.factors.iter().zip(&mut indices) {
             let mut values = Cow::Borrowed(factor.values());

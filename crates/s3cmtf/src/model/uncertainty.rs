@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::{Core, Factor, Model, StdScale, average_row};
+use super::{Core, Factor, Model, StdScale, average_row, locate_cells};
 use crate::Error;
-use crate::problem::{Entries, UNKNOWN};
+use crate::problem::{Cells, UNKNOWN};
 
 /// Cells that are dealt with together.
 const TOGETHER: usize = 1024;
@@ -65,12 +65,13 @@ impl Model {
     ///
     /// # Errors
     /// If the model does not know it, if the cells have another number of modes, or an id lies far beyond its mode.
-    pub fn std(&self, cells: &Entries) -> Result<Vec<f32>, Error> {
-        self.std_located(&self.locate(cells)?)
+    pub fn std(&self, cells: impl AsRef<Cells>) -> Result<Vec<f32>, Error> {
+        self.std_located(locate_cells(&self.modes, cells.as_ref())?)
     }
 
     /// The same of cells on the model's rows.
-    pub(crate) fn std_located(&self, located: &Entries) -> Result<Vec<f32>, Error> {
+    pub(crate) fn std_located(&self, located: impl AsRef<Cells>) -> Result<Vec<f32>, Error> {
+        let located = located.as_ref();
         let Some(uncertainty) = &self.uncertainty else {
             return Err(Error::Problem(
                 "the model has no standard deviations; those that bayes fits and that are not made orthogonal have"
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn noise_and_every_modes_part_add_up() {
         let model = model().with_uncertainty(uncertainty()).unwrap();
-        let cells = Entries::new(vec![vec![0], vec![0], vec![0]], vec![0.0]).unwrap();
+        let cells = Cells::new(vec![vec![0], vec![0], vec![0]]).unwrap();
         // By hand: the core along (1, 0.5) is [2.5, 4]; times 2 is the slope of c. Along c = (1, 3) and b = 2 the core is
         // 2 * [7, 15]; along a and c it is 14.5.
         let expected: f32 = 2.0 / (4.0 * 0.5) + 0.25 * 30f32.powi(2) + 0.5 * 14.5f32.powi(2) + 0.1 * 64.0;
@@ -252,7 +253,7 @@ mod tests {
             let scale = Some(StdScale { points });
             assert!(model().with_uncertainty(Uncertainty { scale, ..uncertainty() }).is_err());
         }
-        let cells = Entries::new(vec![vec![0], vec![0], vec![0]], vec![0.0]).unwrap();
+        let cells = Cells::new(vec![vec![0], vec![0], vec![0]]).unwrap();
         assert!(model().std(&cells).unwrap_err().to_string().contains("no standard deviations"));
     }
 }

@@ -11,6 +11,7 @@ use crate::table::did_you_mean;
 /// What an absent cell of a coupled matrix means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Absent {
     /// Absent cells are unknown (the paper's sparse case).
     Missing,

@@ -14,6 +14,7 @@ use crate::table::did_you_mean;
 /// What becomes of entries that are given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Duplicates {
     /// Their mean: it does not depend on the order of the file and is what a squared error would settle on.
     #[default]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::cells::Cells;
 use super::scan::first_place;
 use crate::Error;
 
@@ -13,9 +14,8 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 /// Observed cells: one array of indices per mode and one of values. A cell that is not here is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entries {
-    name: String,
+    cells: Cells,
     /// Shared by copies: a problem that is kept beside its training does not take its memory twice.
-    indices: Arc<Vec<Vec<u32>>>,
     values: Arc<Vec<f32>>,
 }
 
@@ -35,41 +35,36 @@ impl Entries {
                 )));
             }
         }
-        if values.len() >= u32::MAX as usize {
-            return Err(Error::Problem("more than 2^32 - 2 entries".into()));
-        }
         let odd = |value: &f32| !value.is_finite();
         if let Some(entry) = first_place(&values, odd) {
             let what = format!("the value {} is not finite", values[entry]);
             return Err(Error::Entry { table: "entries".into(), entry, what });
         }
-        if let Some((mode, entry)) = indices
-            .iter()
-            .enumerate()
-            .find_map(|(mode, array)| first_place(array, |&i| i == UNKNOWN).map(|entry| (mode, entry)))
-        {
-            let what =
-                format!("index {UNKNOWN} of mode {} is above the largest possible, 2^32 - 2", mode + 1);
-            return Err(Error::Entry { table: "entries".into(), entry, what });
-        }
-        Ok(Entries::from_rows("entries".into(), indices, values))
+        let entries = Entries::from_rows("entries".into(), indices, values);
+        entries.cells.check()?;
+        Ok(entries)
     }
 
     /// The same entries under a name that errors will use, such as the path of their file.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = name.into();
+        self.cells = self.cells.named(name);
         self
     }
 
     /// Entries whose indices are rows of a known model: no checks, [`UNKNOWN`] allowed.
     pub(crate) fn from_rows(name: String, indices: Vec<Vec<u32>>, values: Vec<f32>) -> Self {
-        Entries { name, indices: Arc::new(indices), values: Arc::new(values) }
+        Entries { cells: Cells::from_rows(name, indices), values: Arc::new(values) }
     }
 
     /// The name errors use.
     pub fn name(&self) -> &str {
-        &self.name
+        self.cells.name()
+    }
+
+    /// The cells without their values.
+    pub fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// The mean square of how far values lie from their mean; 0 if there are none.
@@ -88,7 +83,7 @@ impl Entries {
 
     /// The number of modes.
     pub fn order(&self) -> usize {
-        self.indices.len()
+        self.cells.order()
     }
 
     /// The number of entries.
@@ -103,7 +98,7 @@ impl Entries {
 
     /// The indices along one mode.
     pub fn indices(&self, mode: usize) -> &[u32] {
-        &self.indices[mode]
+        self.cells.indices(mode)
     }
 
     /// The values.
@@ -127,7 +122,7 @@ impl Entries {
 
     /// The same entries; unknown rows become the given one of their mode.
     pub(crate) fn known_or(mut self, rows: &[usize]) -> Entries {
-        for (array, &other) in Arc::make_mut(&mut self.indices).iter_mut().zip(rows) {
+        for (array, &other) in self.cells.indices_mut().iter_mut().zip(rows) {
             array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = other as u32);
         }
         self
@@ -136,12 +131,16 @@ impl Entries {
     /// The entries at the given places, in that order.
     pub(crate) fn select(&self, places: &[u32]) -> Entries {
         let pick = |array: &[u32]| places.iter().map(|&place| array[place as usize]).collect();
-        let indices = self.indices.iter().map(|array| pick(array)).collect();
+        let indices = (0..self.order()).map(|mode| pick(self.indices(mode))).collect();
         let values = places.iter().map(|&place| self.values[place as usize]).collect();
-        Entries::from_rows(self.name.clone(), indices, values)
+        Entries::from_rows(self.name().to_owned(), indices, values)
     }
 
     pub(crate) fn into_parts(self) -> (Vec<Vec<u32>>, Vec<f32>) {
-        (Arc::unwrap_or_clone(self.indices), Arc::unwrap_or_clone(self.values))
+        (self.cells.into_indices(), Arc::unwrap_or_clone(self.values))
+    }
+
+    pub(super) fn into_cells(self) -> Cells {
+        self.cells
     }
 }

@@ -17,6 +17,7 @@ use crate::Error;
 /// How entries are held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum HoldOut {
     /// This share of the entries, at random.
     Random(f64),

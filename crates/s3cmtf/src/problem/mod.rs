@@ -1,5 +1,6 @@
 //! What is to be factorized: a sparse tensor and the matrices coupled to it, checked once and then immutable.
 
+mod cells;
 mod coarse;
 mod coupled;
 mod duplicates;
@@ -18,6 +19,7 @@ mod shared;
 mod split;
 mod stored;
 
+pub use cells::Cells;
 pub use coupled::{Absent, Coupled};
 use duplicates::Duplicate;
 pub use duplicates::Duplicates;
@@ -32,9 +34,13 @@ pub use stored::StoredProblem;
 
 use crate::Error;
 pub(crate) use packing::Packing;
+pub(crate) use rows::count_unknown;
+#[cfg(feature = "tables")]
+pub(crate) use rows::mark;
 use rows::present_rows;
-pub(crate) use rows::{count_unknown, mark};
-pub(crate) use scan::{first_place, largest, range};
+#[cfg(feature = "tables")]
+pub(crate) use scan::range;
+pub(crate) use scan::{first_place, largest};
 
 /// A sparse tensor and the matrices coupled to its modes.
 #[derive(Clone, Debug)]
@@ -108,8 +114,8 @@ impl Problem {
     }
 
     /// How many of the given entries, by ids, name an id that the problem has no row for.
-    pub fn unknown(&self, entries: &Entries) -> usize {
-        count_unknown(&self.modes, entries)
+    pub fn unknown(&self, cells: impl AsRef<Cells>) -> usize {
+        count_unknown(&self.modes, cells.as_ref())
     }
 
     /// How many tensor entries each row of a mode has.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::entries::{Entries, UNKNOWN};
+use super::cells::Cells;
+use super::entries::UNKNOWN;
 use super::mode::Mode;
 
 /// Whether a table with one number for each of `size` ids is affordable, and beats searching for `ids` of them.
@@ -36,11 +37,10 @@ pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
 }
 
 /// How many entries, given by ids, name one that has no row.
-pub(crate) fn count_unknown(modes: &[Mode], entries: &Entries) -> usize {
-    let known = |place: usize| {
-        modes.iter().enumerate().all(|(mode, m)| m.row(entries.indices(mode)[place]).is_some())
-    };
-    (0..entries.len()).into_par_iter().filter(|&place| !known(place)).count()
+pub(crate) fn count_unknown(modes: &[Mode], cells: &Cells) -> usize {
+    let known =
+        |place: usize| modes.iter().enumerate().all(|(mode, m)| m.row(cells.indices(mode)[place]).is_some());
+    (0..cells.len()).into_par_iter().filter(|&place| !known(place)).count()
 }
 
 impl Mode {

@@ -11,6 +11,7 @@ pub(crate) fn largest(numbers: &[u32]) -> Option<u32> {
 }
 
 /// The smallest and the largest number.
+#[cfg(any(feature = "tables", test))]
 pub(crate) fn range(numbers: &[i64]) -> Option<(i64, i64)> {
     let own = |some: &[i64]| some.iter().copied().min().zip(some.iter().copied().max());
     let both = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));

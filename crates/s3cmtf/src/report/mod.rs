@@ -76,6 +76,7 @@ impl<T> Section<T> {
 
 /// All that the page shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The heading.
     pub title: String,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::discovery::{ClusterParams, clusters};
 use crate::world::{WorldParams, generate};
-use crate::{Absent, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
+use crate::{Absent, Cells, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
 
 const ODD: &str = "<script>alert(1)</script>";
 
@@ -32,7 +32,7 @@ fn run() -> (Problem, Run) {
         .couple(categories)
         .couple(cities);
     let problem = builder.build().unwrap();
-    let run = Training::new(problem.clone(), Params::default()).test(world.test).run(|_| ()).unwrap();
+    let run = Training::new(problem.clone(), Params::default()).test(world.test).run().unwrap();
     (problem, run)
 }
 
@@ -98,7 +98,7 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
     for (item, value, _) in &person.best {
         let business = id(1, &recommendations.items[*item]);
         let cell = vec![vec![user], vec![business], vec![month]];
-        let cell = Entries::from_rows("cell".into(), cell, vec![0.0]);
+        let cell = Cells::from_rows("cell".into(), cell);
         let predicted = model.predict(&cell, model.clips()).unwrap()[0];
         assert!((predicted - value).abs() < 1e-4, "{predicted} {value}");
         let entries = problem.entries();
@@ -136,13 +136,13 @@ fn errors_are_of_entries_that_were_not_trained_on_where_there_are_any() {
         (residuals.on, residuals.entries, residuals.rmse, page)
     };
     // Held out by the run, and found again in the same data.
-    let run = Training::new(problem.clone(), params.clone()).holdout(0.2).run(|_| ()).unwrap();
+    let run = Training::new(problem.clone(), params.clone()).holdout(0.2).run().unwrap();
     let (of_held, entries, rmse, page) = on(&run, of(&problem));
     assert_eq!((of_held, entries), (Of::Held, run.record.data.test_entries));
     assert!((rmse / run.record.summary.test_rmse.unwrap() - 1.0).abs() < 1e-4, "{rmse}");
     assert!(page.contains("entries that were held out"));
     // Given for a test; the same entries were reported after every epoch.
-    let run = Training::new(problem.clone(), params.clone()).test(world.test.clone()).run(|_| ()).unwrap();
+    let run = Training::new(problem.clone(), params.clone()).test(world.test.clone()).run().unwrap();
     let known = Known { test: Some(&world.test), ..of(&problem) };
     let (of_test, entries, rmse, page) = on(&run, known);
     assert_eq!((of_test, entries), (Of::Test, world.test.len()));
@@ -157,7 +157,7 @@ fn bare(rank: usize, order: usize) -> (Model, Record) {
     let entries = Entries::new(vec![vec![0, 1, 2]; order], vec![1.0, 2.0, 3.0]).unwrap();
     let problem = Problem::builder(entries).build().unwrap();
     let params = Params { ranks: vec![2], epochs: 1, ..Params::default() };
-    let Run { model, mut record } = Training::new(problem, params).run(|_| ()).unwrap();
+    let Run { model, mut record } = Training::new(problem, params).run().unwrap();
     record.history.clear();
     let factor = |_| Factor::new(rank, (0..3 * rank).map(|place| (place % 7) as f32 - 3.0).collect());
     let core = Core::Diagonal(vec![1.0; rank]);

@@ -9,6 +9,7 @@ use super::{ColumnType, Data, did_you_mean};
 
 /// What a column's values are put together by, before the column is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Bins {
     /// Points in time by the month and the like.
     Time(Bin),

@@ -4,18 +4,17 @@
 
 mod append;
 mod bins;
-mod empty;
+pub(crate) mod empty;
 mod labels;
-mod nearest;
-mod shortened;
+pub(crate) mod nearest;
+pub(crate) mod shortened;
 pub mod time;
 
 pub use bins::{Binning, Bins};
-pub use empty::SKIP_EMPTY;
-pub(crate) use empty::{is_empty_id, is_empty_value};
+pub(crate) use empty::{SKIP_EMPTY, is_empty_id, is_empty_value};
 pub use labels::Labels;
-pub use nearest::{did_you_mean, did_you_mean_any, nearest};
-pub use shortened::shortened;
+pub(crate) use nearest::{did_you_mean, did_you_mean_any, nearest};
+pub(crate) use shortened::shortened;
 
 /// Columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +80,7 @@ impl std::fmt::Display for Selector {
 
 /// What the values of a column are read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ColumnType {
     /// Ids: [`Data::Integers`] if all of them are whole numbers, otherwise [`Data::Texts`].
     Id,
@@ -92,6 +92,7 @@ pub enum ColumnType {
 
 /// What becomes of a row in which a wanted value is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Empty {
     /// It is an error.
     #[default]

@@ -23,6 +23,7 @@ pub struct Checkpoint {
 
 /// What is known of a run in words and single numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CheckpointMeta {
     /// What was typed to start the run, if it was by a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,12 +41,12 @@ pub struct CheckpointMeta {
     /// Seconds of training so far.
     pub seconds: f64,
     /// With patience, and once that has decided: what the first part of the run came to.
-    pub first: Option<EarlyStop>,
+    pub(super) first: Option<EarlyStop>,
 }
 
 /// What a run on a part of the entries came to, which says for how many epochs all of them are trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EarlyStop {
+pub(super) struct EarlyStop {
     pub(super) best_epoch: usize,
     pub(super) stop: Stop,
     pub(super) test_rmse: Option<f64>,

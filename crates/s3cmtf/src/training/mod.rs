@@ -24,8 +24,9 @@ pub use memory::Memory;
 pub use run::{DataRecord, Epoch, Record, Run, Stop, Summary};
 pub use sgd::{Gradient, gradient, objective};
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::checkpoint::{Checkpointer, Save};
@@ -48,6 +49,9 @@ pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
 /// The share of entries that patience watches, unless another is given.
 const HOLDOUT: f64 = 0.1;
 
+/// What is told of each epoch.
+type Observer<'a> = Box<dyn FnMut(&Epoch) -> ControlFlow<()> + Send + 'a>;
+
 /// A run to be: a problem, settings, and what else it may be given.
 pub struct Training<'a> {
     /// Without its entries, if those are stored.
@@ -58,6 +62,7 @@ pub struct Training<'a> {
     holdout: Option<HoldOut>,
     warm_start: Option<Model>,
     interrupt: Option<&'a AtomicBool>,
+    observer: Option<Observer<'a>>,
     checkpoints: Option<(Duration, Save<'a>)>,
     resume: Option<Checkpoint>,
     command: Option<String>,
@@ -75,6 +80,7 @@ impl<'a> Training<'a> {
             holdout: None,
             warm_start: None,
             interrupt: None,
+            observer: None,
             checkpoints: None,
             resume: None,
             command: None,
@@ -125,6 +131,14 @@ impl<'a> Training<'a> {
         self
     }
 
+    /// Tells `observe` of each epoch. If it breaks, the run stops as by [`Training::interrupt`], whose flag then becomes true:
+    /// the model so far is kept, and [`Stop::Interrupted`] is in its summary.
+    #[must_use]
+    pub fn observe(mut self, observe: impl FnMut(&Epoch) -> ControlFlow<()> + Send + 'a) -> Self {
+        self.observer = Some(Box::new(observe));
+        self
+    }
+
     /// Gives `save` what is needed to go on, each time that so much time has gone by since the last.
     #[must_use]
     pub fn checkpoints(mut self, every: Duration, save: impl FnMut(Checkpoint) + Send + 'a) -> Self {
@@ -157,19 +171,16 @@ impl<'a> Training<'a> {
         self
     }
 
-    /// Runs; `observe` is told of each epoch.
+    /// Runs.
     ///
     /// # Errors
     /// If a setting is out of range, the test set or the model to start from does not fit the problem, or numbers become
     /// too large.
-    pub fn run(self, observe: impl FnMut(&Epoch) + Send) -> Result<Run, Error> {
+    pub fn run(self) -> Result<Run, Error> {
         let checked = self.check()?;
         let threads = checked.common().threads;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::Problem(format!("{threads} threads cannot be started: {error}")))?;
-        pool.install(|| self.run_here(&checked, observe))
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(Error::threads)?;
+        pool.install(|| self.run_here(&checked))
     }
 
     fn check(&self) -> Result<CheckedParams, Error> {
@@ -204,7 +215,7 @@ impl<'a> Training<'a> {
         Ok(checked)
     }
 
-    fn run_here(self, checked: &CheckedParams, mut observe: impl FnMut(&Epoch)) -> Result<Run, Error> {
+    fn run_here(self, checked: &CheckedParams) -> Result<Run, Error> {
         let Training {
             mut problem,
             stored,
@@ -213,6 +224,7 @@ impl<'a> Training<'a> {
             holdout,
             warm_start,
             interrupt,
+            mut observer,
             checkpoints,
             resume,
             command,
@@ -224,6 +236,11 @@ impl<'a> Training<'a> {
         };
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
+        let mut observe = |epoch: &Epoch| {
+            if observer.as_mut().is_some_and(|observe| observe(epoch).is_break()) {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+        };
         let test = test.map(|entries| locate(problem.modes(), &entries)).transpose()?;
         if test.as_ref().is_some_and(Entries::is_empty) {
             return Err(Error::Problem("the test set has no entry".into()));

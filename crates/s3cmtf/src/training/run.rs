@@ -8,6 +8,7 @@ use crate::problem::HoldOut;
 
 /// What one pass over the data did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Epoch {
     /// The epoch, counted from 1.
     pub epoch: usize,
@@ -33,6 +34,7 @@ pub struct Epoch {
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Stop {
     /// All epochs were run.
     Epochs,
@@ -61,6 +63,7 @@ impl Stop {
 
 /// The end of a run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// Why it stopped.
     pub stop: Stop,
@@ -87,6 +90,7 @@ pub struct Summary {
 
 /// The data a model was trained on, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DataRecord {
     /// Training entries of the tensor.
     pub entries: usize,
@@ -114,6 +118,7 @@ fn is_zero(number: &usize) -> bool {
 
 /// Everything about a run but the model's numbers: the readable half of a saved model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     /// The version of s3cmtf that ran.
     pub version: String,

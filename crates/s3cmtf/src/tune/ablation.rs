@@ -3,6 +3,7 @@
 //! Chance moves a training more than the entries that it is measured on let one see: a run may miss a concept that another
 //! finds. So everything is trained with two seeds, and both must say the same before it is said.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
@@ -28,10 +29,15 @@ pub struct Ablation<'a> {
     params: Params,
     holdout: f64,
     interrupt: Option<&'a AtomicBool>,
+    observer: Option<Observer<'a>>,
 }
+
+/// What is told of a comparison.
+type Observer<'a> = Box<dyn FnMut(AblationEvent<'_>) -> ControlFlow<()> + Send + 'a>;
 
 /// What a comparison tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum AblationEvent<'a> {
     /// A training starts: of everything, or without a part; for the first time, counted from 0, or again.
     Start(Option<&'a LeftOut>, u64),
@@ -68,6 +74,7 @@ impl Verdict {
 
 /// What a part is worth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AblationEffect {
     /// The part.
     #[serde(flatten)]
@@ -148,6 +155,7 @@ impl AblationEffect {
 
 /// A finished comparison.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Ablated {
     /// The RMSE of everything on the held-out entries; none if its training was interrupted.
     pub rmse: Option<f64>,
@@ -177,7 +185,7 @@ impl<'a> Ablation<'a> {
 
     /// A comparison with these settings, on a random tenth of the entries.
     pub fn new(problem: Problem, params: Params) -> Self {
-        Ablation { problem, params, holdout: Self::HOLDOUT, interrupt: None }
+        Ablation { problem, params, holdout: Self::HOLDOUT, interrupt: None, observer: None }
     }
 
     /// The share of the entries that is held out, and that trainings are compared on: the same for all, and that of
@@ -195,13 +203,19 @@ impl<'a> Ablation<'a> {
         self
     }
 
-    /// Trains on everything, and then without each part of [`Problem::parts`], each with two seeds; `observe` is told of what
-    /// happens.
+    /// Tells `observe` of what happens. If it breaks, the comparison ends as by [`Ablation::interrupt`], whose flag then becomes true.
+    #[must_use]
+    pub fn observe(mut self, observe: impl FnMut(AblationEvent<'_>) -> ControlFlow<()> + Send + 'a) -> Self {
+        self.observer = Some(Box::new(observe));
+        self
+    }
+
+    /// Trains on everything, and then without each part of [`Problem::parts`], each with two seeds.
     ///
     /// # Errors
     /// If there is nothing to leave out, if a setting or the share is out of range, or if there is only one entry.
-    pub fn run(self, mut observe: impl FnMut(AblationEvent<'_>) + Send) -> Result<Ablated, Error> {
-        let Ablation { problem, params, holdout, interrupt } = self;
+    pub fn run(self) -> Result<Ablated, Error> {
+        let Ablation { problem, params, holdout, interrupt, mut observer } = self;
         params.check(&problem)?;
         let parts = problem.parts();
         if parts.is_empty() {
@@ -210,6 +224,11 @@ impl<'a> Ablation<'a> {
         }
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
+        let mut observe = |event: AblationEvent<'_>| {
+            if observer.as_mut().is_some_and(|observe| observe(event).is_break()) {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+        };
         let modes = problem.modes().to_vec();
         let (rest, held) = problem.hold_out(holdout, params.seed)?;
         let held = rest.with_ids(held);
@@ -258,8 +277,11 @@ fn train(
         }
         observe(AblationEvent::Start(part, again));
         let params = Params { seed: params.seed.wrapping_add(again), ..params.clone() };
-        let tell = |epoch: &Epoch| observe(AblationEvent::Epoch(epoch));
-        let run = Training::new(rest.clone(), params).interrupt(interrupt).run(tell)?;
+        let tell = |epoch: &Epoch| {
+            observe(AblationEvent::Epoch(epoch));
+            ControlFlow::Continue(())
+        };
+        let run = Training::new(rest.clone(), params).interrupt(interrupt).observe(tell).run()?;
         if run.record.summary.stop == Stop::Interrupted {
             return Ok(None);
         }

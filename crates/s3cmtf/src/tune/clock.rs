@@ -65,9 +65,7 @@ pub(super) fn stopped_by<T>(
         }
     };
     thread::scope(|scope| {
-        thread::Builder::new()
-            .spawn_scoped(scope, look)
-            .map_err(|error| Error::Problem(format!("a thread cannot be started: {error}")))?;
+        thread::Builder::new().spawn_scoped(scope, look).map_err(Error::threads)?;
         let result = run(&stop);
         drop(running);
         Ok(result)

@@ -1,5 +1,6 @@
 //! A search that goes on: settings first, then the data, each within the time that is left.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -138,7 +139,10 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
         let started = Instant::now();
         let limit = (!is_first).then_some(left);
         let observe = &mut self.observe;
-        let tell = |epoch: &Epoch| observe(Event::Epoch(epoch));
+        let tell = |epoch: &Epoch| {
+            observe(Event::Epoch(epoch));
+            ControlFlow::Continue(())
+        };
         let squares =
             clock::stopped_by(self.interrupt, limit, |stop| train(problem, held, &asked.params, stop, tell))?;
         let seconds = started.elapsed().as_secs_f64();
@@ -156,7 +160,7 @@ impl<F: FnMut(Event<'_>) + Send> Going<'_, F> {
             Ok(None) if self.interrupt.load(Ordering::Relaxed) => Ok(Tried::Ended(End::Interrupted)),
             Err(error) if is_first => Err(error),
             Err(error) => {
-                self.skip(asked, Why::Failed(error.to_string()));
+                self.skip(asked, Why::Failed(format!("{error:#}")));
                 Ok(Tried::Skipped)
             }
             Ok(None) => {
@@ -182,9 +186,9 @@ fn train(
     held: &Entries,
     params: &Params,
     stop: &AtomicBool,
-    tell: impl FnMut(&Epoch) + Send,
+    tell: impl FnMut(&Epoch) -> ControlFlow<()> + Send,
 ) -> Result<Option<Squares>, Error> {
-    let run = Training::new(rest.clone(), params.clone()).interrupt(stop).run(tell)?;
+    let run = Training::new(rest.clone(), params.clone()).interrupt(stop).observe(tell).run()?;
     if run.record.summary.stop == Stop::Interrupted {
         return Ok(None);
     }

@@ -12,7 +12,8 @@ pub use ablation::{Ablated, Ablation, AblationEffect, AblationEvent, Verdict};
 pub use change::{Becomes, Change};
 pub use trial::{End, Skip, Trial, Tuned, Why};
 
-use std::sync::atomic::AtomicBool;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Error;
@@ -35,10 +36,15 @@ pub struct Tuning<'a> {
     algorithms: Vec<Algorithm>,
     allowed: Allowed,
     interrupt: Option<&'a AtomicBool>,
+    observer: Option<Observer<'a>>,
 }
+
+/// What is told of a search.
+type Observer<'a> = Box<dyn FnMut(Event<'_>) -> ControlFlow<()> + Send + 'a>;
 
 /// What a search tells of while it goes on.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A trial of these settings, and with these changes to the data, starts.
     Start(&'a Params, &'a [Change]),
@@ -67,6 +73,7 @@ impl<'a> Tuning<'a> {
             algorithms: vec![Algorithm::Bayes, Algorithm::Sgd],
             allowed: Allowed { matrices: false, bins: false },
             interrupt: None,
+            observer: None,
         }
     }
 
@@ -115,15 +122,27 @@ impl<'a> Tuning<'a> {
         self
     }
 
-    /// Searches; `observe` is told of what happens.
+    /// Tells `observe` of what happens. If it breaks, the search ends as by [`Tuning::interrupt`], whose flag then becomes true.
+    #[must_use]
+    pub fn observe(mut self, observe: impl FnMut(Event<'_>) -> ControlFlow<()> + Send + 'a) -> Self {
+        self.observer = Some(Box::new(observe));
+        self
+    }
+
+    /// Searches.
     ///
     /// # Errors
     /// If a setting to start from or the share is out of range, or there is only one entry.
-    pub fn run(self, observe: impl FnMut(Event<'_>) + Send) -> Result<Tuned, Error> {
-        let Tuning { problem, base, budget, holdout, algorithms, allowed, interrupt } = self;
+    pub fn run(self) -> Result<Tuned, Error> {
+        let Tuning { problem, base, budget, holdout, algorithms, allowed, interrupt, mut observer } = self;
         base.check(&problem)?;
         let never = AtomicBool::new(false);
         let interrupt = interrupt.unwrap_or(&never);
+        let observe = |event: Event<'_>| {
+            if observer.as_mut().is_some_and(|observe| observe(event).is_break()) {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+        };
         let clock = Instant::now();
         let (rest, held) = problem.hold_out(holdout, base.seed)?;
         let held = rest.with_ids(held);

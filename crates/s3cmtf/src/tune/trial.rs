@@ -18,6 +18,7 @@ const WORTH: f64 = 0.005;
 
 /// Settings and how well they predict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Trial {
     /// The settings.
     pub params: Params,
@@ -63,6 +64,7 @@ pub(super) struct TrialRequest {
 
 /// Settings that have no trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Skip {
     /// The settings.
     pub params: Params,
@@ -95,6 +97,7 @@ pub enum Why {
 /// Why a search came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum End {
     /// There was nothing left to try.
     Searched,
@@ -106,6 +109,7 @@ pub enum End {
 
 /// A finished search.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Tuned {
     /// The trials, in the order they were made; the first is of the settings that the search started from.
     pub trials: Vec<Trial>,

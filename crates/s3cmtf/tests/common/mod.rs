@@ -4,7 +4,8 @@
 pub mod odd;
 pub mod planted;
 
-use s3cmtf::{Absent, Core, CoupledFactor, Entries, Factor, Gradient, Model, Params, Problem};
+use s3cmtf::internal::Gradient;
+use s3cmtf::{Absent, Core, CoupledFactor, Entries, Factor, Model, Params, Problem};
 
 /// A model in f64, as flat lists.
 #[derive(Clone, Debug)]

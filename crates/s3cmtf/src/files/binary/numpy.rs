@@ -12,6 +12,7 @@ use super::column::{self, Fault, Raw};
 use super::npy::{Field, Header};
 use super::{HEAD, Head};
 use crate::Error;
+use crate::error::Reason;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
 use crate::files::lines::show;
@@ -283,7 +284,7 @@ fn read_coordinates(
 fn broken(path: &Path, error: ZipError) -> Error {
     match error {
         ZipError::Io(source) if source.kind() == std::io::ErrorKind::NotFound => Error::io(path, source),
-        error => Error::file(path, format!("is cut off or no archive of NumPy: {error}")),
+        error => Error::file(path, Reason::new("is cut off or no archive of NumPy", error)),
     }
 }
 
@@ -328,6 +329,6 @@ fn read_entry(path: &Path, name: &str, most: usize, held: &Held) -> Result<Array
     match entry.read(&mut behind) {
         Ok(0) => Ok(array),
         Ok(_) => Err(Error::file(path, format!("array {name:?} has more bytes than its shape says"))),
-        Err(error) => Err(Error::file(path, format!("array {name:?} is broken: {error}"))),
+        Err(error) => Err(Error::file(path, Reason::new(format!("array {name:?} is broken"), error))),
     }
 }

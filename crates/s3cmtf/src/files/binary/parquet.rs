@@ -18,6 +18,7 @@ use super::guard::guarded;
 use super::pages;
 use super::{HEAD, Head};
 use crate::Error;
+use crate::error::Reason;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
 use crate::table::{Empty, Table, Want};
@@ -47,8 +48,8 @@ pub(in crate::files) fn head(path: &Path) -> Result<Vec<Head>, Error> {
     })
 }
 
-fn broken(path: &Path, error: &ParquetError) -> Error {
-    Error::file(path, format!("is cut off or no Parquet file that can be read: {error}"))
+fn broken(path: &Path, error: ParquetError) -> Error {
+    Error::file(path, Reason::new("is cut off or no Parquet file that can be read", error))
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -63,7 +64,7 @@ fn open(path: &Path) -> Result<File, Error> {
 /// What a file says of its columns, all of which lie within it.
 fn load(path: &Path, file: &File) -> Result<ArrowReaderMetadata, Error> {
     let metadata = ArrowReaderMetadata::load(file, ArrowReaderOptions::new());
-    let metadata = metadata.map_err(|error| broken(path, &error))?;
+    let metadata = metadata.map_err(|error| broken(path, error))?;
     let length = file.metadata().map_err(|source| Error::io(path, source))?.len();
     check_places(&metadata, length)
         .ok_or_else(|| Error::file(path, "is cut off or broken: a column does not lie within the file"))?;
@@ -181,7 +182,7 @@ fn read_part(
     group: usize,
     most: usize,
 ) -> Result<Raw, Problem> {
-    let failed = |error: &ParquetError| Problem::File(broken(path, error));
+    let failed = |error: ParquetError| Problem::File(broken(path, error));
     let file = open(path).map_err(Problem::File)?;
     check_pages(path, &file, metadata, place, group).map_err(Problem::File)?;
     let mask = ProjectionMask::roots(metadata.parquet_schema(), [place]);
@@ -191,10 +192,10 @@ fn read_part(
         .with_batch_size(BATCH)
         .with_limit(most)
         .build()
-        .map_err(|error| failed(&error))?;
+        .map_err(failed)?;
     let mut values = Growing::default();
     for batch in batches {
-        let batch = batch.map_err(|error| failed(&error.into()))?;
+        let batch = batch.map_err(|error| failed(error.into()))?;
         values.extend(batch.column(0)).map_err(Problem::Value)?;
     }
     Ok(values.finish())

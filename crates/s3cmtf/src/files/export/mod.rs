@@ -15,10 +15,12 @@ pub use model::export_model;
 
 use super::atomic::write_atomically;
 use crate::Error;
+use crate::error::Reason;
 use crate::table::{Data, Labels, Table, did_you_mean};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutFormat {
     /// Text with a heading, separated by commas (RFC 4180).
     Csv,
@@ -204,7 +206,7 @@ fn write_arrays(path: &Path, format: OutFormat, arrays: &[Out]) -> Result<(), Er
         OutFormat::Npz => write_atomically(path, |writer| npz::write(writer, arrays)),
         _ => {
             let bytes = tensors::to_bytes(arrays);
-            let bytes = bytes.map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+            let bytes = bytes.map_err(|error| Error::file(path, Reason::new("cannot be written", error)))?;
             write_atomically(path, |writer| writer.write_all(&bytes))
         }
     }
@@ -213,14 +215,13 @@ fn write_arrays(path: &Path, format: OutFormat, arrays: &[Out]) -> Result<(), Er
 #[cfg(feature = "arrow")]
 fn write_parquet(path: &Path, columns: &[Out]) -> Result<(), Error> {
     let bytes = parquet::to_bytes(columns);
-    let bytes = bytes.map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+    let bytes = bytes.map_err(|error| Error::file(path, Reason::new("cannot be written", error)))?;
     write_atomically(path, |writer| writer.write_all(&bytes))
 }
 
 #[cfg(feature = "arrow")]
 fn write_parquet_parts(path: &Path, mut parts: impl Iterator<Item = io::Result<Table>>) -> Result<(), Error> {
-    let broken =
-        |error: ::parquet::errors::ParquetError| io::Error::other(format!("cannot be written: {error}"));
+    let broken = |error: ::parquet::errors::ParquetError| io::Error::other(error);
     let Some(first) = parts.next() else { return write_parquet(path, &[]) };
     let mut part = first.map_err(|source| Error::io(path, source))?;
     write_atomically(path, |writer| {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use super::{Out, OutFormat, Values, write_arrays, write_columns};
 use crate::files::atomic::make_folder;
 use crate::files::binary::{Raw, settle};
+use crate::params::MAX_CORE;
 use crate::table::Labels;
 use crate::table::{ColumnType, Data};
-use crate::{Core, Error, Factor, MAX_CORE, Mode, Model};
+use crate::{Core, Error, Factor, Mode, Model};
 
 /// Writes a model into a folder, which is made where there is none, and returns the files.
 ///

@@ -168,7 +168,7 @@ fn replaced(model: &Model, from: &str, to: &str) -> String {
 fn what_is_saved_is_loaded() {
     for model in [full(), diagonal()] {
         let (_folder, path) = saved(model.clone());
-        let (loaded, read) = load(&path).unwrap();
+        let Run { model: loaded, record: read } = load(&path).unwrap();
         assert_eq!(loaded, model);
         assert_eq!(read, record());
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
@@ -207,7 +207,7 @@ fn a_record_of_before_instructions_evaluation_seconds_and_offsets_is_loaded() {
     fs::write(path.join(RECORD), json.to_string()).unwrap();
     let mut expected = record();
     (expected.summary.mean_rmse, expected.summary.offsets_rmse) = (None, None);
-    assert_eq!(load(&path).unwrap().1, expected);
+    assert_eq!(load(&path).unwrap().record, expected);
 }
 
 #[test]
@@ -319,13 +319,13 @@ fn a_model_replaces_a_model_and_nothing_else() {
     check_out(&path).unwrap();
     fs::write(path.join("report.html"), "kept").unwrap();
     save(&run, &path).unwrap();
-    assert_eq!(load(&path).unwrap().0, run.model);
+    assert_eq!(load(&path).unwrap().model, run.model);
     assert_eq!(fs::read(path.join("report.html")).unwrap(), b"kept");
 
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     save(&run, &empty).unwrap();
-    assert_eq!(load(&empty).unwrap().0, run.model);
+    assert_eq!(load(&empty).unwrap().model, run.model);
 
     let other = folder.path().join("other");
     fs::create_dir(&other).unwrap();
@@ -363,7 +363,7 @@ fn a_folder_is_ours_only_if_its_files_say_so() {
     let (_folder, path) = saved(diagonal());
     fs::write(path.join(MODEL), "damaged").unwrap();
     save(&run, &path).unwrap();
-    assert_eq!(load(&path).unwrap().0, run.model);
+    assert_eq!(load(&path).unwrap().model, run.model);
     let refused = check_not_owned(&path.join(MODEL)).unwrap_err().to_string();
     assert!(refused.contains("is a part of a model"), "{refused}");
     check_not_owned(&path.join("report.html")).unwrap();
@@ -383,7 +383,7 @@ fn permissions_stay() {
     let file = path.join("report.html");
     fs::write(&file, "old").unwrap();
     set(&file, 0o640);
-    crate::files::write_atomically(&file, |out| out.write_all(b"new")).unwrap();
+    crate::files::atomic::write_atomically(&file, |out| out.write_all(b"new")).unwrap();
     assert_eq!((fs::read(&file).unwrap(), mode(&file)), (b"new".to_vec(), 0o640));
 }
 
@@ -402,7 +402,7 @@ fn an_interrupted_run_keeps_its_checkpoint_and_a_model_is_saved_without_its_data
     let data = KeptData::there(folder.path()).unwrap();
     let failed = save_with(&run, Some(&data), &path).unwrap();
     assert!(failed.is_some() && !path.join(DATA).exists());
-    assert_eq!(load(&path).unwrap().0, run.model);
+    assert_eq!(load(&path).unwrap().model, run.model);
 }
 
 #[test]

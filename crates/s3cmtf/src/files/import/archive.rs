@@ -8,6 +8,7 @@ use flate2::read::MultiGzDecoder;
 use zip::ZipArchive;
 
 use crate::Error;
+use crate::error::Reason;
 
 /// Folders in folders, and archives in archives: downloads have two of them.
 const DEPTH: usize = 4;
@@ -149,7 +150,7 @@ fn check_inside(archive: &Path, member: &Path) -> Result<(), Error> {
 
 fn visit_zip(path: &Path, wanted: &dyn Fn(&str) -> bool, visit: &mut Visit) -> Result<(), Error> {
     let broken = |error: zip::result::ZipError| {
-        Error::file(path, format!("is cut off or no .zip file that can be read: {error}"))
+        Error::file(path, Reason::new("is cut off or no .zip file that can be read", error))
     };
     let mut archive = ZipArchive::new(open(path)?).map_err(broken)?;
     for number in 0..archive.len() {
@@ -197,7 +198,7 @@ fn visit_tar(
     depth: usize,
 ) -> Result<(), Error> {
     let broken = |error: std::io::Error| {
-        Error::file(path, format!("is cut off or no archive that can be read: {error}"))
+        Error::file(path, Reason::new("is cut off or no archive that can be read", error))
     };
     let mut archive = tar::Archive::new(reader);
     for member in archive.entries().map_err(broken)? {

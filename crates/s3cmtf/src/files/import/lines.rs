@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::Error;
+use crate::error::Reason;
 use crate::files::delimited::decode;
 use crate::files::limits::{Held, LONGEST_LINE};
 use crate::table::time;
@@ -40,7 +41,7 @@ impl<'a> Lines<'a> {
             let read = read.map_err(|source| match source.raw_os_error() {
                 Some(_) => Error::io(self.path, source),
                 // Unpackers have errors of their own.
-                None => Error::file(self.path, format!("is cut off or broken: {source}")),
+                None => Error::file(self.path, Reason::new("is cut off or broken", source)),
             })?;
             if read == 0 {
                 return Ok(());

@@ -46,7 +46,7 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
 fn csv(imported: &Imported, name: &str) -> String {
     let table = imported.tables.iter().find(|table| table.name == name).unwrap();
     let mut bytes = Vec::new();
-    crate::files::write_csv(&mut bytes, table).unwrap();
+    crate::files::export::write_csv(&mut bytes, table).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

@@ -9,6 +9,7 @@ use super::{DAY, HOUR, date, date_of, days_of};
 /// What points in time are put together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Bin {
     /// `2017`.
     Year,

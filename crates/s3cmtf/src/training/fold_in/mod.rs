@@ -34,6 +34,7 @@ pub struct FoldIn<'a> {
 
 /// A model that has taken up data which came later.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Folded {
     /// The model with all rows.
     pub model: Model,
