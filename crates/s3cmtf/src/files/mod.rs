@@ -39,7 +39,7 @@ pub use format::Format;
 pub use frame::{Fetch, Frame};
 pub use import::{Coupling, Dataset, Imported, import};
 pub use kept::KeptData;
-pub use limits::{RAISE_MEMORY, limit_memory};
+pub use limits::{RAISE_MEMORY, limit_memory, parse_size};
 pub use problem_file::{is_problem, load_problem, open_problem, save_problem};
 pub use read::{
     SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_rows, read_table,
