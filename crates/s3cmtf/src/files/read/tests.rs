@@ -216,6 +216,21 @@ fn several_files_are_one_table() {
 }
 
 #[test]
+fn a_value_that_is_infinite_is_named_with_its_line() {
+    let folder = Folder::new();
+    let guessed = |source: &Source| {
+        let column = |(name, kind): (String, Kind)| Want { column: Selector::of(&name), kind };
+        kinds(source).unwrap().into_iter().map(column).collect::<Vec<_>>()
+    };
+    let source = folder.file("a.csv", "user,film,stars\n1,a,2.5\n2,b,inf\n");
+    let error = read_table(&source, &guessed(&source)).unwrap_err();
+    assert_eq!(folder.message(&error), "a.csv:3: \"inf\" in column \"stars\" is not a finite number");
+    let source = folder.file("a.txt", "1 2 3.5\n1 3 inf\n");
+    let error = read_table(&source, &guessed(&source)).unwrap_err();
+    assert_eq!(folder.message(&error), "a.txt:2: \"inf\" in column \"3\" is not a finite number");
+}
+
+#[test]
 fn rows_are_found_behind_blank_lines_and_lines_in_quotes() {
     let folder = Folder::new();
     let source = folder.file("a.csv", "\nuser,x\n\n\"a\n\nb\",1\n\n\nc,2\n");
