@@ -216,6 +216,26 @@ fn several_files_are_one_table() {
 }
 
 #[test]
+fn dates_with_slashes_have_one_order_in_all_files_of_a_table() {
+    let folder = Folder::new();
+    let wants = [name("date", Kind::Time)];
+    let days = |pattern: &str| {
+        let source = Source::new(folder.0.path().join(pattern)).unwrap();
+        read_table(&source, &wants).map(|table| table.columns[0].data.clone())
+    };
+    let iso = |text: &str| crate::table::time::parse(text.as_bytes()).unwrap();
+    // Nothing in the first says which number is the month, but the second does.
+    folder.file("uk-1.csv", "user,date\n1,04/08/2016\n");
+    folder.file("uk-2.csv", "date,user\n20/04/2016,2\n");
+    assert_eq!(days("uk-*.csv").unwrap(), Data::Times(vec![iso("2016-08-04"), iso("2016-04-20")]));
+    // One country is not two.
+    folder.file("mixed-1.csv", "user,date\n1,04/08/2016\n2,20/04/2016\n");
+    folder.file("mixed-2.csv", "user,date\n1,04/08/2016\n2,04/20/2016\n");
+    let error = folder.message(&days("mixed-*.csv").unwrap_err());
+    assert!(error.starts_with("mixed-1.csv:2: \"04/08/2016\" in column \"date\" is month/day"), "{error}");
+}
+
+#[test]
 fn a_value_that_is_infinite_is_named_with_its_line() {
     let folder = Folder::new();
     let guessed = |source: &Source| {
