@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use s3cmtf::discovery::{self, K, Recommender};
+use s3cmtf::discovery::{self, ClusterParams, K, Recommender};
 use s3cmtf::internal::files::{self, OutFormat};
-use s3cmtf::report::{self, Options, Report};
+use s3cmtf::report::{self, Known, Options, Report};
 use s3cmtf::{CoreKind, Entries, Model, Record, Run};
 use s3cmtf_fuzz::made::{model, run};
 use s3cmtf_fuzz::{folder, path, tensor_file};
@@ -53,11 +53,12 @@ fn discover(model: &Model, record: &Record) {
     if modes.len() > FEW || core.is_none_or(|size| size > FEW.pow(4)) {
         return;
     }
-    discovery::concepts(model, 3);
+    let _ = discovery::concepts(model, None, 3);
     for (number, mode) in modes.iter().enumerate() {
-        let _ = discovery::clusters(model, None, number, K::Auto(3), 2, 1);
+        let params = ClusterParams { k: K::Auto(3), level: number == 0, top: 2, seed: 1 };
+        let _ = discovery::clusters(model, None, number, params);
         let Some(last) = mode.rows().checked_sub(1) else { continue };
-        let _ = discovery::similar(model, number, mode.id(last), 3);
+        let _ = discovery::similar(model, number, mode.id(last), number == 0, 3);
         let other = (number + 1) % modes.len();
         if let Ok(recommender) = Recommender::new(model, number, other, &[]) {
             let best = recommender.best(&[0, last as u32], 3);
@@ -65,7 +66,7 @@ fn discover(model: &Model, record: &Record) {
         }
     }
     let options = Options { title: "model".into(), command: String::new() };
-    if let Ok(report) = Report::new(model, record, None, &options) {
+    if let Ok(report) = Report::new(model, record, Known::default(), &options) {
         report::render(&report).expect("a page of any report");
     }
 }

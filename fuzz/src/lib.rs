@@ -34,9 +34,10 @@ pub fn file(name: &str, content: &[u8]) -> PathBuf {
 pub fn let_others_panic() {
     let abort = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        // Files of this crate are named from its folder, those of others from the root.
         let own = info
             .location()
-            .is_none_or(|place| place.file().contains("s3cmtf") || place.file().contains("fuzz"));
+            .is_none_or(|place| !place.file().starts_with('/') || place.file().contains("s3cmtf"));
         if own {
             abort(info);
         }
@@ -97,7 +98,12 @@ fn check_written(table: &Table, wants: &[Want], number: usize) {
         _ => true,
     };
     let names = |test: &dyn Fn(&str) -> bool| table.columns.iter().all(|column| test(&column.name));
-    let plain = |text: &str| !text.is_empty() && !SEPARATORS.iter().any(|separator| text.contains(separator));
+    // What has bytes of value 0 is not taken for text.
+    let plain = |text: &str| {
+        !text.is_empty()
+            && !text.contains('\0')
+            && !SEPARATORS.iter().any(|separator| text.contains(separator))
+    };
     let csv = table.columns.len() > 1
         && all(&plain)
         && names(&plain)

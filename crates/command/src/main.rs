@@ -46,9 +46,7 @@ use args::Verb;
 
 fn main() -> ExitCode {
     let verb = args::parse().verb;
-    if let Some(memory) = verb.memory() {
-        s3cmtf::internal::files::limit_memory(memory);
-    }
+    s3cmtf::internal::files::limit_memory(verb.memory());
     let outcome = match verb {
         Verb::Fit(args) => fit::run(&args),
         Verb::Evaluate(args) => evaluate::run(&args),

@@ -17,6 +17,7 @@ from ._errors import Note, UnknownName, not_fitted_error
 from ._estimator import S3CMTF, convert, load
 from ._evaluation import Ablation, Evaluation
 from ._factorize import TuckerTensor, factorize
+from ._limits import limit_memory
 from ._parts import CoupledFactor, Factors
 from ._progress import Epoch
 from ._s3cmtf import __version__, instructions
@@ -43,6 +44,7 @@ __all__ = [
     "convert",
     "factorize",
     "instructions",
+    "limit_memory",
     "load",
     "make_world",
 ]

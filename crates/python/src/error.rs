@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use s3cmtf::Error;
-use s3cmtf::internal::files;
+use s3cmtf::internal::files::{self, RAISE_MEMORY};
 use s3cmtf::internal::table::SKIP_EMPTY;
 
 use crate::pool::with_threads;
@@ -23,8 +23,9 @@ pub(crate) fn exception(error: Error) -> PyErr {
         _ => None,
     };
     let hint = near.map_or(String::new(), |near| format!(", did you mean {}?", near.display()));
-    let words =
-        format!("{error:#}{hint}").replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out");
+    let words = format!("{error:#}{hint}")
+        .replace(SKIP_EMPTY, "skip_empty=True leaves rows with None or NaN out")
+        .replace(RAISE_MEMORY, "s3cmtf.limit_memory raises that limit");
     let words = short(words);
     match error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {

@@ -20,9 +20,11 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _s3cmtf {
+    use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP, TOP_OF_CONCEPTS};
+    use s3cmtf::internal::files;
     use s3cmtf::internal::world::WorldParams;
     use s3cmtf::{Ablation, Checkpoint, Params, Tuning};
 
@@ -89,6 +91,18 @@ mod _s3cmtf {
     #[pyfunction]
     fn instructions() -> &'static str {
         s3cmtf::internal::instructions()
+    }
+
+    /// Refuses files that would take more than so many bytes of memory, or more than the machine has.
+    #[pyfunction]
+    fn limit_memory(bytes: Option<u64>) {
+        files::limit_memory(bytes);
+    }
+
+    /// A number of bytes such as `8GB`.
+    #[pyfunction]
+    fn parse_size(text: &str) -> PyResult<u64> {
+        files::parse_size(text).map_err(PyValueError::new_err)
     }
 
     #[pymodule_init]

@@ -110,6 +110,38 @@ def test_a_line_of_a_file_is_named(tmp_path):
         fit(tmp_path / "rating.csv")
 
 
+@pytest.fixture
+def unlimited():
+    yield
+    s3cmtf.limit_memory(None)
+
+
+def test_the_limit_of_memory_is_raised_by_what_the_message_names(tmp_path, unlimited):
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,film,stars\n" + "".join(f"{row},{row % 7},{row % 5}\n" for row in range(20_000)))
+    s3cmtf.limit_memory("1MB")
+    with pytest.raises(ValueError, match=r"fits into 1 MB of memory \(s3cmtf\.limit_memory raises that limit\)"):
+        fit(path)
+    for enough in (1_000_000_000, "1GB", np.int64(10**9), None):
+        s3cmtf.limit_memory(1)
+        s3cmtf.limit_memory(enough)
+        assert fit(path).record_["data"]["entries"] == 20_000
+
+
+@pytest.mark.parametrize(
+    ("memory", "exception", "words"),
+    [
+        ("lots", ValueError, "memory should be a size such as 800MB or 2GB, but is 'lots'"),
+        (0, ValueError, "memory should be a whole number, 1 or more, but is 0"),
+        (2.5, TypeError, "memory should be a whole number"),
+    ],
+)
+def test_a_limit_of_memory_that_is_none_is_refused(memory, exception, words):
+    with pytest.raises(exception) as error:
+        s3cmtf.limit_memory(memory)
+    assert words in str(error.value)
+
+
 # Whatever is given, what comes out is a result or an exception, and never a panic, which is no Exception.
 STRANGE = [
     None,

@@ -106,7 +106,7 @@ pub mod internal {
             divide::{count_text_rows, divide_text},
             export::{write_csv, write_csv_parts, write_parts, write_table},
             import::{Coupling, Dataset, Imported, import},
-            limits::{RAISE_MEMORY, limit_memory},
+            limits::{RAISE_MEMORY, limit_memory, parse_size},
             read::{
                 SampledColumn, Source, columns, format, is_numbered, kinds, line_of_row, read_rows,
                 read_table, with_row_line,

@@ -2,11 +2,10 @@
 
 use clap::Args;
 use s3cmtf::Duplicates;
-use s3cmtf::internal::files::Format;
+use s3cmtf::internal::files::{Format, parse_size};
 use s3cmtf::internal::prepare::ModeSpec;
 
 use super::choices::duplicates;
-use super::fit::size;
 use super::whole;
 use crate::couple::CoupleArg;
 
@@ -60,6 +59,6 @@ pub(crate) struct FileArgs {
     pub(crate) skip_empty: bool,
     /// Keep to about this much memory, such as 2GB: tables that do not fit are refused. In fit, entries of a converted file that
     /// do not fit are read from disk in every epoch, which comes to the same model [default: what the machine has]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Data")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Data")]
     pub(crate) memory: Option<u64>,
 }

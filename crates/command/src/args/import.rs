@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use s3cmtf::internal::files::Dataset;
+use s3cmtf::internal::files::{Dataset, parse_size};
 
 use super::choices::TableChoice;
-use super::fit::size;
 
 /// What `import` was given.
 #[derive(Debug, clap::Args)]
@@ -22,6 +21,6 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", default_value = "parquet")]
     pub(crate) to: TableChoice,
     /// Keep to about this much memory, such as 2GB: tables that do not fit are refused [default: what the machine has]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,
 }

@@ -174,7 +174,7 @@ impl SettingArgs {
         let params = said.params(self.preset.into(), init.as_ref())?;
         // Nobody has asked for another algorithm than the default, but for something that only another one has.
         if algorithm.is_none()
-            && s3cmtf::Preset::from(self.preset) == s3cmtf::Preset::Default
+            && s3cmtf::internal::Preset::from(self.preset) == s3cmtf::internal::Preset::Default
             && let Some((what, other)) = said.needs(Algorithm::Bayes)
         {
             print::note(format_args!("{} needs --algorithm {}, which is taken", flag(what), other.name()));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::guess::RECENT;
 use super::lines::{data_lines, tokens};
-use super::number::{parse_integer, parse_number};
+use super::number::{is_infinite, parse_integer, parse_number};
 use crate::table::did_you_mean;
 
 /// What a table is stored as.
@@ -72,7 +72,9 @@ impl Format {
             return Format::Csv;
         }
         let lines: Vec<&[u8]> = lines.map(|(_, line)| line).collect();
-        let numbers = lines.iter().all(|line| tokens(line).all(|token| parse_number(token).is_some()));
+        // One that is infinite is named by its reader.
+        let is_number = |token: &[u8]| parse_number(token).is_some() || is_infinite(token);
+        let numbers = lines.iter().all(|line| tokens(line).all(is_number));
         // Numbers between tabs, and one number per line, are either; but nobody wants points in time to be predicted.
         let is_table =
             matches!(ending.as_str(), "csv" | "tsv" | "tab") || lines.iter().all(|line| ends_in_time(line));

@@ -1,6 +1,6 @@
 //! What a column probably holds, so that flags can be suggested.
 
-use super::number::{parse_integer, parse_number};
+use super::number::{is_infinite, parse_integer, parse_number};
 use crate::table::{ColumnType, time};
 
 /// Headings, or parts of them, of columns that are points in time, and of columns that are numbers.
@@ -17,7 +17,11 @@ pub(super) const RECENT: std::ops::Range<i64> = 473_385_600..4_000_000_000;
 ///
 /// Dates are times, numbers with decimals are numbers; whole numbers are what the heading says, otherwise ids. Without
 /// headings, those in the range of recent unix times are times, and numbers those that vary between 0 and 10.
+///
+/// A number that is infinite says nothing, so that who reads the column refuses it and names its line.
 pub(super) fn guess(heading: Option<&str>, values: &[&str]) -> ColumnType {
+    let finite: Vec<&str> = values.iter().copied().filter(|value| !is_infinite(value.as_bytes())).collect();
+    let values = if finite.is_empty() { values } else { &finite };
     let heading = heading.map(str::to_lowercase);
     let named = |words: &[&str]| {
         heading.as_ref().is_some_and(|heading| words.iter().any(|word| heading.contains(word)))
@@ -67,6 +71,10 @@ mod tests {
             (None, &["5", "3", "4"], ColumnType::Number),
             (None, &["1", "1", "1"], ColumnType::Id),
             (None, &["1193", "661"], ColumnType::Id),
+            (Some("rating"), &["4", "inf", "-Infinity"], ColumnType::Number),
+            (Some("x"), &["1e999", "4.5"], ColumnType::Number),
+            (Some("name"), &["inf", "Infinity"], ColumnType::Id),
+            (Some("name"), &["inf", "ann"], ColumnType::Id),
             (Some("empty"), &[], ColumnType::Id),
         ] {
             assert_eq!(guess(heading, values), kind, "{heading:?} {values:?}");

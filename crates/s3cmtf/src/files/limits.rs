@@ -23,11 +23,33 @@ const WORK: u64 = 4;
 /// 0 stands for what the machine has.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
-/// Refuses tables from now on that would take more than so many bytes of memory; without this, more than the machine has.
+/// Refuses tables from now on that would take more than so many bytes of memory; for `None`, and without this, more than the machine has.
 ///
 /// It holds for the process, as memory does.
-pub fn limit_memory(bytes: u64) {
-    LIMIT.store(bytes.max(1), Ordering::Relaxed);
+pub fn limit_memory(bytes: Option<u64>) {
+    LIMIT.store(bytes.map_or(0, |bytes| bytes.max(1)), Ordering::Relaxed);
+}
+
+/// A number of bytes such as `800MB` or `2GB`, as people write them.
+///
+/// # Errors
+///
+/// What would be right, for what is no such number.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = match unit.to_ascii_uppercase().as_str() {
+        "KB" | "K" => 1e3,
+        "MB" | "M" => 1e6,
+        "GB" | "G" => 1e9,
+        "TB" | "T" => 1e12,
+        _ => f64::NAN,
+    };
+    let bytes = number.trim_end().parse::<f64>().unwrap_or(f64::NAN) * unit;
+    if !(bytes > 0.0 && bytes < 1e18) {
+        return Err("should be a size such as 800MB or 2GB".into());
+    }
+    Ok(bytes as u64)
 }
 
 fn limit() -> u64 {
@@ -112,6 +134,16 @@ mod tests {
         assert_eq!(in_meminfo("MemTotal:       24689764 kB\nMemFree: 1 kB\n"), Some(24_689_764 * 1024));
         assert_eq!(in_meminfo("nothing\n"), None);
         assert_eq!(in_meminfo("MemTotal: 99999999999999999999 kB"), None);
+    }
+
+    #[test]
+    fn sizes_have_a_number_and_a_unit() {
+        assert_eq!(parse_size("2GB"), Ok(2_000_000_000));
+        assert_eq!(parse_size("1.5g"), Ok(1_500_000_000));
+        assert_eq!(parse_size("800 MB"), Ok(800_000_000));
+        for text in ["", "5", "GB", "-5GB", "5XB", "0MB", "1e30GB", "nanGB"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
     }
 
     #[test]

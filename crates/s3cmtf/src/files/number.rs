@@ -174,6 +174,12 @@ pub(super) fn parse_number(token: &[u8]) -> Option<f64> {
     Some(number).filter(|number| number.is_finite())
 }
 
+/// Whether a token is a number that is infinite, or too large to be held.
+pub(super) fn is_infinite(token: &[u8]) -> bool {
+    let number = std::str::from_utf8(token).ok().and_then(|token| token.parse::<f64>().ok());
+    number.is_some_and(f64::is_infinite)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

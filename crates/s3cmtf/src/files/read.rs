@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::binary::{self, Raw};
 use super::choose::choose;
-use super::delimited::{Opening, find_row, read, wrong_quotes};
+use super::delimited::{Opening, Take, find_row, read, wrong_quotes};
 use super::format::Format;
 use super::guess::guess;
 use super::source::{Text, is_read_once};
 use crate::Error;
 use crate::error::Reason;
+use crate::table::time::DateOrder;
 use crate::table::{Column, ColumnType, Data, Empty, Table, Want, is_empty_value};
 
 /// Enough of a file to know its format.
@@ -196,14 +197,16 @@ pub fn read_rows(source: &Source, wants: &[Want]) -> Result<(Table, Vec<usize>),
     let mut data: Vec<Data> = wants.iter().map(|want| empty(want.kind)).collect();
     let mut names: Vec<String> = Vec::new();
     let (mut rows, mut skipped) = (0, Vec::new());
+    let orders = date_orders(source, wants)?;
     for path in &source.paths {
         let before = rows + skipped.len();
         match open(source, path, wants, headings.as_deref())? {
             Opened::Text(_, None) => {}
             Opened::Text(text, Some(opening)) => {
                 let places = choose(path, &opening.headings, wants)?;
-                let takes: Vec<(usize, ColumnType)> =
-                    places.iter().zip(wants).map(|(&place, want)| (place, want.kind)).collect();
+                let takes = places.iter().zip(wants).zip(&orders);
+                let takes: Vec<Take> =
+                    takes.map(|((&place, want), &order)| Take { place, kind: want.kind, order }).collect();
                 let read = read(*text, path, &opening, (&takes, source.empty), &mut data)?;
                 rows += read.rows;
                 skipped.extend(read.skipped.iter().map(|row| before + row));
@@ -228,6 +231,27 @@ pub fn read_rows(source: &Source, wants: &[Want]) -> Result<(Table, Vec<usize>),
     }
     let columns = names.into_iter().zip(data).map(|(name, data)| Column { name, data }).collect();
     Ok((Table { name: source.name(), columns }, skipped))
+}
+
+/// Which number of dates with slashes comes first in each wanted column that is read as times. Files are one table: one may say
+/// what another does not.
+fn date_orders(source: &Source, wants: &[Want]) -> Result<Vec<Option<DateOrder>>, Error> {
+    let mut values: Vec<Vec<String>> = vec![Vec::new(); wants.len()];
+    let mut headings: Option<Vec<String>> = None;
+    let paths = if wants.iter().any(|want| want.kind == ColumnType::Time) { &source.paths[..] } else { &[] };
+    for path in paths {
+        let opened = open_text(Text::look(path)?, source, path, wants, headings.as_deref())?;
+        let Opened::Text(_, Some(opening)) = opened else { continue };
+        let places = choose(path, &opening.headings, wants)?;
+        for ((place, want), values) in places.into_iter().zip(wants).zip(&mut values) {
+            if want.kind == ColumnType::Time {
+                let column = opening.rows.iter().filter_map(|row| row.get(place));
+                values.extend(column.cloned());
+            }
+        }
+        headings.get_or_insert(opening.headings);
+    }
+    Ok(values.iter().map(|values| DateOrder::infer(values.iter().map(String::as_str))).collect())
 }
 
 fn empty(kind: ColumnType) -> Data {

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use super::cursor::{Cursor, Next, Stop};
 use super::opening::Opening;
-use super::piece::{Piece, Plan, parse, unclosed};
+use super::piece::{Piece, Plan, Take, parse, unclosed};
 use crate::Error;
 use crate::files::limits::{self, Held, LONGEST_LINE};
 use crate::files::lines::BadLine;
 use crate::files::source::Text;
-use crate::table::{ColumnType, Data, Empty};
+use crate::table::{Data, Empty};
 
 /// Small enough to keep all threads busy to the end of a block, and to stay in their caches.
 const PIECE: usize = 1 << 20;
@@ -28,7 +28,7 @@ pub(in crate::files) fn read(
     text: Text,
     path: &Path,
     opening: &Opening,
-    (takes, empty): (&[(usize, ColumnType)], Empty),
+    (takes, empty): (&[Take], Empty),
     columns: &mut [Data],
 ) -> Result<Read, Error> {
     read_pieces(text, path, opening, (takes, empty), columns, PIECE)
@@ -38,7 +38,7 @@ fn read_pieces(
     mut text: Text,
     path: &Path,
     opening: &Opening,
-    (takes, empty): (&[(usize, ColumnType)], Empty),
+    (takes, empty): (&[Take], Empty),
     columns: &mut [Data],
     size: usize,
 ) -> Result<Read, Error> {

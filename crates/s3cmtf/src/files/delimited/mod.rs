@@ -11,5 +11,6 @@ mod separator;
 pub(super) use blocks::{find_row, read};
 pub(super) use encoding::decode;
 pub(super) use opening::{Opening, wrong_quotes};
+pub(super) use piece::Take;
 pub(super) use records::each_record;
 pub(super) use separator::Separator;

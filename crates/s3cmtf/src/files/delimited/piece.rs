@@ -10,13 +10,23 @@ use crate::files::number::{leading_decimal, leading_integer, parse_integer};
 use crate::table::time::DateOrder;
 use crate::table::{ColumnType, Data, Empty, SKIP_EMPTY, is_empty_id, is_empty_value, shortened, time};
 
+/// A column of a file that is taken.
+#[derive(Clone, Copy)]
+pub(in crate::files) struct Take {
+    /// Its place in the file.
+    pub(in crate::files) place: usize,
+    pub(in crate::files) kind: ColumnType,
+    /// Which number of its dates with slashes comes first, as far as the first rows of all files say.
+    pub(in crate::files) order: Option<DateOrder>,
+}
+
 /// What is taken from each record.
 pub(super) struct Plan<'a> {
     pub(super) opening: &'a Opening,
     /// For each column of the file, what is done with it.
     steps: Vec<Step>,
     kinds: Vec<ColumnType>,
-    /// For each column of the file, which number of dates with slashes comes first, as far as the first rows say.
+    /// For each column of the file, which number of dates with slashes comes first, as far as that is known.
     orders: Vec<Option<DateOrder>>,
     empty: Empty,
 }
@@ -32,16 +42,12 @@ enum Step {
 
 impl<'a> Plan<'a> {
     /// Takes the columns at these places of the file.
-    pub(super) fn new(opening: &'a Opening, takes: &[(usize, ColumnType)], empty: Empty) -> Self {
+    pub(super) fn new(opening: &'a Opening, takes: &[Take], empty: Empty) -> Self {
         let mut takers = vec![Vec::new(); opening.headings.len()];
         let mut orders = vec![None; opening.headings.len()];
-        for (result, (place, kind)) in takes.iter().enumerate() {
-            takers[*place].push(result);
-            if *kind == ColumnType::Time {
-                orders[*place] = DateOrder::infer(
-                    opening.rows.iter().filter_map(|row| row.get(*place)).map(String::as_str),
-                );
-            }
+        for (result, take) in takes.iter().enumerate() {
+            takers[take.place].push(result);
+            orders[take.place] = orders[take.place].or(take.order);
         }
         let step = |takers: Vec<usize>| match takers.as_slice() {
             [] => Step::Skip,
@@ -49,7 +55,7 @@ impl<'a> Plan<'a> {
             _ => Step::TakeAll(takers),
         };
         let steps = takers.into_iter().map(step).collect();
-        Plan { opening, steps, kinds: takes.iter().map(|(_, kind)| *kind).collect(), orders, empty }
+        Plan { opening, steps, kinds: takes.iter().map(|take| take.kind).collect(), orders, empty }
     }
 
     /// Whether a record that starts here has an empty field where a value is wanted.

@@ -227,6 +227,41 @@ fn several_files_are_one_table() {
 }
 
 #[test]
+fn dates_with_slashes_have_one_order_in_all_files_of_a_table() {
+    let folder = Folder::new();
+    let wants = [name("date", ColumnType::Time)];
+    let days = |pattern: &str| {
+        let source = Source::new(folder.0.path().join(pattern)).unwrap();
+        read_table(&source, &wants).map(|table| table.columns[0].data.clone())
+    };
+    let iso = |text: &str| crate::table::time::parse(text.as_bytes()).unwrap();
+    // Nothing in the first says which number is the month, but the second does.
+    folder.file("uk-1.csv", "user,date\n1,04/08/2016\n");
+    folder.file("uk-2.csv", "date,user\n20/04/2016,2\n");
+    assert_eq!(days("uk-*.csv").unwrap(), Data::Times(vec![iso("2016-08-04"), iso("2016-04-20")]));
+    // One country is not two.
+    folder.file("mixed-1.csv", "user,date\n1,04/08/2016\n2,20/04/2016\n");
+    folder.file("mixed-2.csv", "user,date\n1,04/08/2016\n2,04/20/2016\n");
+    let error = folder.message(&days("mixed-*.csv").unwrap_err());
+    assert!(error.starts_with("mixed-1.csv:2: \"04/08/2016\" in column \"date\" is month/day"), "{error}");
+}
+
+#[test]
+fn a_value_that_is_infinite_is_named_with_its_line() {
+    let folder = Folder::new();
+    let guessed = |source: &Source| {
+        let column = |(name, kind): (String, ColumnType)| Want { column: Selector::parse(&name), kind };
+        kinds(source).unwrap().into_iter().map(column).collect::<Vec<_>>()
+    };
+    let source = folder.file("a.csv", "user,film,stars\n1,a,2.5\n2,b,inf\n");
+    let error = read_table(&source, &guessed(&source)).unwrap_err();
+    assert_eq!(folder.message(&error), "a.csv:3: \"inf\" in column \"stars\" is not a finite number");
+    let source = folder.file("a.txt", "1 2 3.5\n1 3 inf\n");
+    let error = read_table(&source, &guessed(&source)).unwrap_err();
+    assert_eq!(folder.message(&error), "a.txt:2: \"inf\" in column \"3\" is not a finite number");
+}
+
+#[test]
 fn rows_are_found_behind_blank_lines_and_lines_in_quotes() {
     let folder = Folder::new();
     let source = folder.file("a.csv", "\nuser,x\n\n\"a\n\nb\",1\n\n\nc,2\n");

@@ -1,7 +1,7 @@
 //! Blocks and pieces of any size must not show: tables are compared with a reader that knows no pieces.
 
 use super::*;
-use crate::table::Want;
+use crate::table::{ColumnType, Want};
 use proptest::prelude::*;
 
 fn read_with(text: &[u8], block: usize, piece: usize) -> Result<(Vec<Data>, usize), String> {
@@ -15,7 +15,8 @@ fn read_with(text: &[u8], block: usize, piece: usize) -> Result<(Vec<Data>, usiz
     let opening = opening.ok_or("nothing")?;
     // `Opening` has read the head already: start again, so that blocks are small.
     let text = Text::with_blocks(&path, block).unwrap();
-    let takes: Vec<_> = (0..opening.headings.len()).map(|place| (place, ColumnType::Id)).collect();
+    let takes: Vec<_> =
+        (0..opening.headings.len()).map(|place| Take { place, kind: ColumnType::Id, order: None }).collect();
     let mut columns: Vec<Data> = takes.iter().map(|_| Data::Integers(Vec::new())).collect();
     let Read { rows, .. } =
         read_pieces(text, &path, &opening, (&takes, Empty::Refuse), &mut columns, piece).map_err(shown)?;
