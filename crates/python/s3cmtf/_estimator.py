@@ -21,6 +21,7 @@ from ._fitted import Fitted
 from ._later import Later
 from ._parameters import PARAMETER, Parameters, is_same, parameters, usual, with_our_names
 from ._parts import Array
+from ._plot import Plot
 from ._progress import Epoch, Watcher
 from ._saved import Saved
 from ._tables import Given, given, surprises
@@ -341,6 +342,12 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
             else:
                 logger.info(words)
         return values if stds is None else (values, stds)
+
+    @property
+    def plot(self) -> Plot:
+        """Plots of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
+        self._fitted()
+        return Plot(self)
 
 
 USUAL = usual(S3CMTF)

@@ -6,7 +6,7 @@ use s3cmtf::files::Format;
 use s3cmtf::prepare::ModeSpec;
 
 use super::choices::duplicates;
-use super::fit::size;
+use super::units::size;
 use super::whole;
 use crate::couple::CoupleArg;
 

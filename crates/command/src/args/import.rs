@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use s3cmtf::files::Dataset;
 
 use super::choices::TableChoice;
-use super::fit::size;
+use super::units::size;
 
 /// What `import` was given.
 #[derive(Debug, clap::Args)]

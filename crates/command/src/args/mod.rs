@@ -17,6 +17,7 @@ mod settings;
 mod split;
 mod synonyms;
 mod tune;
+mod units;
 
 use std::path::PathBuf;
 use std::str::FromStr;

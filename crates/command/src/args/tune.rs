@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::fit::seconds;
+use super::units::seconds;
 use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `tune` was given. The settings are where the search starts.

@@ -18,6 +18,7 @@ mod limits;
 mod lines;
 mod model_file;
 mod number;
+mod owned;
 mod pieces;
 mod problem_file;
 mod read;
