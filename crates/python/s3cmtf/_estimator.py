@@ -335,7 +335,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         """
         values, stds, unknown = self._fitted().predict(self._cells(X), self._others(at), switch(clip), bool(return_std))
         if unknown:
-            words = f"{unknown} of {len(values)} cells name an entity that training does not have; the average one stands in"
+            words = f"{unknown} of {len(values)} cells have an entity that is not in the model; the average entity is used"
             # New entities come all the time; where most are new, a column may be of another kind than it was.
             if 2 * unknown > len(values):
                 warnings.warn(words, Note, stacklevel=2)

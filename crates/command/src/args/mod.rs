@@ -76,8 +76,8 @@ Examples:
   s3cmtf recommend model --for user=Tyler --mode movie
   s3cmtf report model -o report.html
 
-Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
-value (.tns). Text may be packed with gzip or zstd; - is standard input.";
+Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a \
+value (.tns). Text may be compressed with gzip or zstd; - is standard input.";
 
 /// The verbs, in the order in which people come to need them; `groups` puts them below headings.
 #[derive(Debug, Subcommand)]
@@ -112,7 +112,7 @@ pub(crate) enum Verb {
     Bench(BenchArgs),
     /// Add rows for new ids without retraining; the rest of the model stays as it is
     FoldIn(LaterArgs),
-    /// Train a model further with new entries, for old and new ids, without the old data
+    /// Update a model with new entries, for old and new ids, without the old data
     Update(LaterArgs),
     /// Convert a well-known data set to tables: movielens, netflix or yelp
     Import(ImportArgs),
@@ -147,11 +147,10 @@ impl Verb {
 /// Whether predictions stay within the range of the training values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ClipArgs {
-    /// Keep predictions within the range of the training values; those of bayes are, where values scatter at all, unless
-    /// --no-clip is given
+    /// Clip predictions to the range of the training values; the default for bayes, unless values hardly vary
     #[arg(long, overrides_with = "no_clip")]
     clip: bool,
-    /// Let predictions lie beyond the range of the training values, as those of sgd and als may in any case
+    /// Do not clip predictions to the range of the training values; the default for sgd and als
     #[arg(long, overrides_with = "clip")]
     no_clip: bool,
 }
@@ -167,20 +166,20 @@ impl ClipArgs {
 pub(crate) struct PredictArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// The file of cells: a table with the columns that the modes came from, or an index per mode, counted from 1
+    /// The cells to predict: a table with the columns of the modes, or a file of an index per mode, counted from 1
     pub(crate) coords: PathBuf,
     #[command(flatten)]
     pub(crate) file: FileArgs,
-    /// What stands for a mode that has no column, such as time=2017-03; may be given more than once [default: the average of a
-    /// mode of times]
+    /// The entity to assume for a mode without a column, such as time=2017-03; may be given more than once [default: the
+    /// average of a mode of times]
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
-    /// Print behind each value its standard deviation: how far the true value may well lie from it
+    /// Add a column with the predictive standard deviation
     #[arg(long)]
     pub(crate) std: bool,
-    /// Write to this file, whole or not at all, rather than to stdout
+    /// Write to this file, atomically, instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -188,8 +187,8 @@ pub(crate) struct PredictArgs {
 /// What `check` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Files of tensors or matrices: tables, files of an index per mode, or what convert wrote. Of a file of indices with 2 of
-    /// them per entry, --modes are the names only if there are 2
+    /// Files of tensors or matrices: tables, files of an index per mode, or files that convert wrote. For a file with 2 indices
+    /// per entry, --modes are taken as names only if there are 2 of them
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -208,7 +207,7 @@ pub(crate) struct DemoArgs {
     /// Threads, from 1 to 1024; 0 is all cores
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
     pub(crate) threads: usize,
-    /// The seed of the made-up data and of the factors
+    /// The random seed of the data and of training
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -218,7 +217,7 @@ pub(crate) struct DemoArgs {
 /// What every verb that shows progress takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProgressArgs {
-    /// No progress; results, notes and errors are still printed
+    /// Do not show progress; results, notes and errors are still printed
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }

@@ -232,7 +232,7 @@ fn two_matrices_of_one_mode_and_file_name_are_told_apart() {
     let shown = folder
         .run("fit ratings.tns --couple 1=friends.tns --couple mode1=friends.tns,graph --rank 2 --epochs 2 --out model")
         .succeeds();
-    shown.says(&["those are taken for zeros", "mode1/friends (zeros", "mode1/friends#2 (graph"]);
+    shown.says(&["absent cells are taken as zeros", "mode1/friends (zeros", "mode1/friends#2 (graph"]);
 }
 
 #[test]

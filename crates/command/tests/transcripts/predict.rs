@@ -123,7 +123,9 @@ fn a_time_that_is_not_given_is_the_average_one_and_can_be_said() {
     let folder = crate::recommend::eaters("");
     folder.write("cells.csv", "user,place\nsue1,Sushi3\nsue2,Burger1\n");
     let shown = folder.run("predict model cells.csv").succeeds();
-    let shown = shown.says(&["cells.csv: has no column of date; predictions are for the average one (--at date=NAME says for which)"]);
+    let shown = shown.says(&[
+        "cells.csv: has no column date; predictions are for the average date (--at date=NAME says for which)",
+    ]);
     let values = |text: &str| -> Vec<f64> {
         text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect()
     };

@@ -88,10 +88,10 @@ fn a_flag_that_only_gradient_descent_has_chooses_it_and_says_so() {
     let folder = Folder::with_ratings();
     for (flag, said) in [("--rank 1", "--rank 1"), ("--rate 0.01 --rank 2", "--rate")] {
         let shown = folder.run(&format!("fit ratings.tns --epochs 2 {flag}")).succeeds();
-        shown.says(&[&format!("{said} needs --algorithm sgd, which is taken")]);
+        shown.says(&[&format!("{said} needs --algorithm sgd, which is used")]);
     }
     let shown = folder.run("fit ratings.tns --epochs 2 --rank 1 --algorithm sgd").succeeds();
-    assert!(!shown.stderr.contains("which is taken"), "{}", shown.stderr);
+    assert!(!shown.stderr.contains("which is used"), "{}", shown.stderr);
 }
 
 #[test]
