@@ -163,7 +163,7 @@ fn cells_without_values_have_zeros_beside_them_and_lists_are_pointed_out() {
     let fit = "fit ratings.csv --epochs 5 --rank 4 --out model --couple";
     folder.run(&format!("{fit} film=films.csv")).succeeds().says(&["genres as lists separated by |"]);
     let named = folder.run(&format!("{fit} film=films.csv:film,genres,missing")).succeeds();
-    named.says(&["would tell nothing if the others were missing", "looks like lists: split=| splits them"]);
+    named.says(&["absent cells are taken as zeros", "looks like lists: split=| splits them"]);
     let split = folder.run(&format!("{fit} film=films.csv:film,genres,split=|")).succeeds();
     assert!(!split.stderr.contains("lists") && !split.stderr.contains("taken as zeros"), "{}", split.stderr);
 }

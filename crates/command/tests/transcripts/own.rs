@@ -46,7 +46,7 @@ fn training_entries_in_a_test_are_counted() {
     folder
         .run(&format!("{fit} ratings.tns"))
         .succeeds()
-        .says(&["ratings.tns: all test entries are training"]);
+        .says(&["ratings.tns: all test entries are also training"]);
     assert!(!folder.run(&format!("{fit} test.tns")).succeeds().stderr.contains("training entries"));
     folder.run("convert ratings.tns --out r.s3cmtf --quiet").succeeds();
     let stored = "fit r.s3cmtf --rank 2 --epochs 3 --quiet --memory 1MB --test mixed.tns";

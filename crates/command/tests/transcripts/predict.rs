@@ -76,7 +76,7 @@ fn cells_that_cannot_be_predicted() {
 fn unknown_ids_are_predicted_as_the_average_and_noted() {
     let folder = Folder::with_model();
     folder.write("late.tns", "1 1 1 4\n13 1 1 4\n");
-    let note = "note: late.tns: 1 of 2 entries name an id that training does not have";
+    let note = "note: late.tns: 1 of 2 entries have an id that is not in the model";
     let shown = folder.run("predict model late.tns").succeeds().says(&[note]);
     assert_eq!(shown.stdout.lines().count(), 2);
     folder.run("evaluate model late.tns").succeeds().says(&[note]).prints(&["unknown       1\n"]);

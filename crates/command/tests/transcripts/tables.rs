@@ -41,7 +41,7 @@ fn names_go_in_and_come_out() {
     ]);
     folder.write("cells.csv", "when,film,user\n2017-03-05T10:00:00Z,F2,\"user, 3\"\n2019-01-01,F10,nobody\n");
     let shown = folder.run("predict model cells.csv --std").succeeds();
-    shown.says(&["cells.csv: 1 of 2 entries name an id that training does not have"]);
+    shown.says(&["cells.csv: 1 of 2 entries have an id that is not in the model"]);
     let shown = folder.run("predict model cells.csv").succeeds();
     let lines: Vec<&str> = shown.stdout.lines().collect();
     assert_eq!(lines[0], "user,film,when,predicted_stars");
