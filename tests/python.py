@@ -5,7 +5,7 @@
 
 COMMAND is the s3cmtf that the package is held against, target/debug/s3cmtf unless given. Virtual environments under target/
 have what is needed; they are made where they are missing and kept. All tests run with the Python that runs this, and those that
-need few other packages with every other version from 3.10 to 3.13 that is there: on the path, or installed by pyenv.
+need few other packages with every other version from 3.10 to 3.14 that is there: on the path, or installed by pyenv.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ EXTRA = "libmf>=0.9.2"
 TESTS = PACKAGE / "tests"
 # What other versions of Python leave out: it is about other packages, of which some are late with new versions.
 ONCE = ["test_documents.py", "test_factorize.py", "test_notebooks.py", "test_plot.py"]
-VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 PYTEST = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
@@ -92,6 +92,12 @@ def main() -> int:
     # The profile of the other tests, so that what they have built is not built again.
     run(programs / "maturin", "build", "--profile", "dev", "--interpreter", python, "--out", wheels, cwd=PACKAGE)
     wheel = next(wheels.glob("*.whl"))
+    # A package must have the licences beside its pyproject.toml.
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        if (ROOT / name).read_bytes() != (PACKAGE / name).read_bytes():
+            sys.exit(f"python: crates/python/{name} is not {name}")
+    run(programs / "maturin", "sdist", "--out", wheels, cwd=PACKAGE)
+    run(python, "-m", "twine", "check", "--strict", *wheels.iterdir())
     install = [*PIP, "--force-reinstall", "--no-deps", wheel]
     run(python, *install)
     run(programs / "ruff", "check", "--quiet", "--no-cache", ".", cwd=PACKAGE)

@@ -55,7 +55,7 @@ fn write_all(out: &mut dyn Write, found: &Concepts, most: usize) -> io::Result<(
         }
     }
     if !found.interactions.is_empty() {
-        writeln!(out, "\n{}", Cell::new(show::HEADING, "what goes together, and what that adds:"))?;
+        writeln!(out, "\n{}", Cell::new(show::HEADING, "strongest interactions, and what they add:"))?;
         let largest = found.interactions.iter().map(|one| one.value.abs()).fold(f64::MIN_POSITIVE, f64::max);
         for interaction in &found.interactions {
             let names = interaction.concepts.join(" with ");

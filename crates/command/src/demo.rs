@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     print::out(|out| {
         writeln!(
             out,
-            "the report to read is {}; the model is beside it: s3cmtf concepts {}",
+            "the report is {}; to read the model: s3cmtf concepts {}",
             page.display(),
             args.out.display()
         )
@@ -76,13 +76,13 @@ fn print_errors(world: &World, plain: &Run, coupled: &Run) -> anyhow::Result<()>
     let floor = rmse(test.iter().zip(&world.test_truth).map(|(&value, &truth)| f64::from(value - truth)));
     let reached = |run: &Run| run.record.summary.test_rmse.map_or("none".to_owned(), short);
     let offsets = plain.record.summary.offsets_rmse.map_or("none".to_owned(), short);
-    print::out(|out| writeln!(out, "RMSE on {} ratings that training did not see:", test.len()))?;
+    print::out(|out| writeln!(out, "RMSE on {} held-out ratings:", test.len()))?;
     print::table(&[
         ("  the mean rating for all", short(guess)),
         ("  the mean and an offset per user, business and month", offsets),
         ("  the tensor alone", reached(plain)),
         ("  the tensor and its coupled matrices", reached(coupled)),
-        ("  the noise in the ratings, which nobody can predict", short(floor)),
+        ("  the noise in the ratings, the lowest RMSE possible", short(floor)),
     ])
 }
 
@@ -105,7 +105,7 @@ fn print_groups(world: &World, plain: &Run, coupled: &Run, seed: u64) -> anyhow:
     print::out(|out| {
         writeln!(
             out,
-            "groups of businesses found again, of 1: {coupled:.2} with the matrices, {plain:.2} without"
+            "planted groups recovered (adjusted Rand index): {coupled:.2} with the matrices, {plain:.2} without"
         )
     })
 }

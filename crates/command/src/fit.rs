@@ -167,7 +167,7 @@ fn finish(
         let halvings = run.record.halvings;
         let times = if halvings == 1 { "once".into() } else { format!("{halvings} times") };
         print::note(format_args!(
-            "steps were too long: what they spoiled was taken back, and the rate halved {times}"
+            "training diverged: the epochs in question were undone, and the step size halved {times}"
         ));
     }
     for note in run.notes() {

@@ -132,8 +132,8 @@ impl<W: Write> Write for Shown<W> {
 pub(crate) fn note_unknown(table: &str, unknown: usize, entries: usize, names: &str) {
     if unknown > 0 {
         note(format_args!(
-            "{table}: {unknown} of {entries} entries name an id that training does not have{names}; the average one \
-             stands in"
+            "{table}: {unknown} of {entries} entries have an id that is not in the model{names}; the average entity is \
+             used"
         ));
     }
 }
@@ -143,7 +143,7 @@ pub(crate) fn note_shared(table: &str, shared: usize, entries: usize) {
     if shared > 0 {
         let which = if shared == entries { "all".to_owned() } else { format!("{shared} of {entries}") };
         note(format_args!(
-            "{table}: {which} test entries are training entries, too: errors on them flatter the model"
+            "{table}: {which} test entries are also training entries: errors on them are too optimistic"
         ));
     }
 }

@@ -39,7 +39,7 @@ fn input(tensor: &[PathBuf], data: &DataArgs) -> Input {
 /// Tells of what was noticed.
 pub(crate) fn tell(note: Note) {
     match note {
-        Note::Taken(recipe) => print::note(format_args!("taken for: {}", flags(&recipe))),
+        Note::Taken(recipe) => print::note(format_args!("inferred: {}", flags(&recipe))),
         Note::Average { ref mode, .. } => {
             print::note(format_args!("{note} (--at {mode}=NAME says for which)"))
         }

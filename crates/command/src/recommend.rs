@@ -116,7 +116,7 @@ fn recommender<'a>(
     if !args.include_seen {
         let Some(data) = data else {
             anyhow::bail!(
-                "{folder}: the data of training are not there, which say what was seen: --include-seen recommends \
+                "{folder}: the training data are not saved with the model, which say what was seen: --include-seen recommends \
                  that too, or fit again"
             );
         };
@@ -131,7 +131,9 @@ fn recommender<'a>(
             )));
         };
         let Some(data) = data else {
-            anyhow::bail!("{folder}: the data of training are not there, which --where needs: fit again");
+            anyhow::bail!(
+                "{folder}: the training data are not saved with the model, which --where needs: fit again"
+            );
         };
         recommender = recommender.having(data, matrix, column)?;
     }
@@ -221,7 +223,7 @@ fn described(recommended: &Recommended<'_>, model: &Model, args: &RecommendArgs)
         _ => lines.extend(show::table(&[">rank", mode, &value, "", "because of"], &rows)),
     }
     lines.push(String::new());
-    let title = format!("What counts for {}, of the concepts of {mode}:", whom.name);
+    let title = format!("Concepts of {mode} that matter to {}:", whom.name);
     lines.push(Cell::new(show::HEADING, title).to_string());
     let named: Vec<&str> =
         recommendations.iter().filter_map(|one| one.reason.as_ref()).map(|reason| reason.concept).collect();

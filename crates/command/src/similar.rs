@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SimilarArgs) -> anyhow::Result<ExitCode> {
     if Space::new(&model, mode, args.level).is_line() {
         let name = known.name();
         print::note(format_args!(
-            "all that the model knows of {name} goes in one direction, so that likeness says little"
+            "the rows of {name} vary in one direction only, so that similarities say little"
         ));
     }
     if args.json {

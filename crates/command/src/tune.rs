@@ -128,7 +128,7 @@ fn conclude(args: &TuneArgs, tuned: &Tuned, entries: usize, obvious: Typed) -> a
     print::out(|out| writeln!(out))?;
     let mut rows = vec![
         ("settings", counts),
-        ("held out", format!("{} of {entries} entries; * has the least RMSE on them so far", tuned.held_out)),
+        ("held out", format!("{} of {entries} entries; * marks the lowest RMSE so far", tuned.held_out)),
     ];
     if let Some(SimpleErrors { mean_rmse, offsets_rmse }) = tuned.simple {
         rows.extend(summary::simple(Some(mean_rmse), Some(offsets_rmse)));

@@ -26,12 +26,14 @@ mod buffers;
 mod generic;
 mod memory;
 mod normal;
+mod prefetch;
 mod rows;
 mod vector;
 
 pub use buffers::{Aligned, Buffers};
 pub use memory::zeros;
 pub use normal::NormalEquations;
+pub use prefetch::prefetch;
 pub use rows::{Rows, SharedRows};
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
@@ -44,12 +46,6 @@ const MIXED_NUMBERS: usize = 8192;
 
 /// The largest rank.
 pub const MAX_RANK: usize = 1 << 16;
-
-/// Asks for a number to be brought near; a place outside is no harm.
-#[inline]
-pub fn prefetch(numbers: &[f32], place: usize) {
-    arch::prefetch(numbers.as_ptr().wrapping_add(place));
-}
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

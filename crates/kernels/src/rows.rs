@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::prefetch::prefetch_line;
 use crate::vector::Vector;
 
 /// Rows that a kernel may change. Sealed: the kernels rely on what the two implementations promise.
 pub trait Rows: sealed::Sealed {
-    /// Asks for `count` numbers from `start` on to be brought near; a place outside is no harm.
+    /// Prefetches `count` numbers from `start` on; an out-of-range index is allowed.
     #[inline(always)]
     fn prefetch(&self, start: usize, count: usize) {
         let from = self.address();
-        crate::arch::prefetch(from.wrapping_add(start));
-        crate::arch::prefetch(from.wrapping_add(start + count - 1));
+        prefetch_line(from.wrapping_add(start));
+        prefetch_line(from.wrapping_add(start + count - 1));
     }
 }
 

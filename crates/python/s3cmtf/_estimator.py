@@ -21,6 +21,7 @@ from ._fitted import Fitted
 from ._later import Later
 from ._parameters import PARAMETER, Parameters, is_same, parameters, usual, with_our_names
 from ._parts import Array
+from ._plot import Plot
 from ._progress import Epoch, Watcher
 from ._saved import Saved
 from ._tables import Given, given, surprises
@@ -334,13 +335,19 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         """
         values, stds, unknown = self._fitted().predict(self._cells(X), self._others(at), switch(clip), bool(return_std))
         if unknown:
-            words = f"{unknown} of {len(values)} cells name an entity that training does not have; the average one stands in"
+            words = f"{unknown} of {len(values)} cells have an entity that is not in the model; the average entity is used"
             # New entities come all the time; where most are new, a column may be of another kind than it was.
             if 2 * unknown > len(values):
                 warnings.warn(words, Note, stacklevel=2)
             else:
                 logger.info(words)
         return values if stds is None else (values, stds)
+
+    @property
+    def plot(self) -> Plot:
+        """Plots of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
+        self._fitted()
+        return Plot(self)
 
 
 USUAL = usual(S3CMTF)

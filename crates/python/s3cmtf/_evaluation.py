@@ -22,7 +22,7 @@ from ._tables import Given, given
 class Evaluation:
     """How good a model is on some entries.
 
-    ``unknown`` is how many of them name an entity that training does not have, ``within_std`` and ``within_two_std`` the shares that
+    ``unknown`` is how many of them have an entity that is not in the model, ``within_std`` and ``within_two_std`` the shares that
     lie within one and within two standard deviations of their predictions, 0.68 and 0.95 where those are right. ``mean_rmse`` and ``offsets_rmse`` are the errors of simple predictions, which a model
     should beat: the mean of the values of training, and that with an offset for each entity of every mode. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
     those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.

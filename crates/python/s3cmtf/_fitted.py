@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,7 @@ from . import _s3cmtf
 from ._columns import Kind
 from ._frames import Table, frame, label, named
 from ._parts import Array, CoupledFactor, Factors, place_of
-from ._plot import Plot
 from ._progress import Epoch
-
-if TYPE_CHECKING:
-    from ._estimator import S3CMTF
 
 
 class Fitted:
@@ -85,12 +81,6 @@ class Fitted:
         """With ``patience``: the RMSE on the entries that it watched, also of the epochs behind the best, which ``history`` ends with."""
         self._fitted()
         return np.array(self.record_.get("validation", []), dtype=np.float64)
-
-    @property
-    def plot(self) -> Plot:
-        """Pictures of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
-        self._fitted()
-        return Plot(cast("S3CMTF", self))
 
 
 def _numbers(values: list[Any]) -> Array:

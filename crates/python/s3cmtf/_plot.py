@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ._parts import Array, place_of
 from ._results import Cluster, Concept, spelled
 
 if TYPE_CHECKING:
-    from ._discovery import Concepts
-    from ._estimator import S3CMTF
+    from ._discovery import Clusters, Concepts
+    from ._s3cmtf import Run
 
 BACKENDS = ("altair", "matplotlib")
 POINTS = 3000
@@ -105,13 +105,30 @@ def backend_of(asked: str | None) -> str:
     return found
 
 
+class Fitted(Protocol):
+    """What pictures need of a fitted model."""
+
+    record_: dict[str, Any]
+
+    @property
+    def validation_curve_(self) -> Array: ...
+
+    def _fitted(self) -> Run: ...
+
+    def concepts(self, mode: str | None = None, *, n: int = 5) -> Concepts: ...
+
+    def clusters(
+        self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1
+    ) -> Clusters: ...
+
+
 class Plot:
     """What ``model.plot`` is: each method gives an Altair chart, or a matplotlib figure where Altair is not installed.
 
     ``backend="matplotlib"`` or ``"altair"`` asks for one of them.
     """
 
-    def __init__(self, model: S3CMTF) -> None:
+    def __init__(self, model: Fitted) -> None:
         self._model = model
 
     def history(self, *, backend: str | None = None) -> Any:

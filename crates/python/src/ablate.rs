@@ -13,7 +13,7 @@ use crate::watch::watched;
 #[pyfunction]
 pub(crate) fn ablate(py: Python<'_>, run: &Run, holdout: Option<f64>) -> PyResult<String> {
     let missing =
-        "the data of training are not with the model: fit it with keep_data=True, or save it with its data";
+        "the training data are not with the model: fit it with keep_data=True, or save it with its data";
     let data = run.data.as_ref().ok_or_else(|| PyValueError::new_err(missing))?;
     let params = run.run.record.params.clone();
     let ablated = watched(py, None, |stop, _| {

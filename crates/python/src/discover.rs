@@ -73,7 +73,7 @@ fn recommender<'a>(
             true => "where needs: fit again",
             false => "say what was seen: include_seen=True recommends that too, or fit again",
         };
-        Error::Problem(format!("the data of training are not with the model, which {what}"))
+        Error::Problem(format!("the training data are not with the model, which {what}"))
     };
     let data = run.data.as_ref().ok_or_else(missing)?;
     if !include_seen {

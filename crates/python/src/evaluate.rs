@@ -39,7 +39,10 @@ pub(crate) fn evaluate(
                 // Nobody has asked: a test of what training has seen is one of errors.
                 Err(Error::Problem(why)) if !asked => notes.push(why),
                 Ok(_) if !asked && data.is_none() => {
-                    notes.push("the data of training are not with the model, so that recommendations are not measured".into());
+                    notes.push(
+                        "the training data are not with the model, so that recommendations are not measured"
+                            .into(),
+                    );
                 }
                 measured => ranking = Some(measured?),
             }

@@ -102,7 +102,7 @@ def test_a_report_tells_of_this_run(world, fitted, tmp_path):
 
 def test_a_model_without_its_data_recommends_what_was_seen_or_says_why_not(world):
     model = s3cmtf.S3CMTF(rank=3, epochs=3, keep_data=False).fit(world.train, **world.words)
-    with pytest.raises(ValueError, match="the data of training are not with the model"):
+    with pytest.raises(ValueError, match="the training data are not with the model"):
         model.recommend("user", 100, "film")
     assert len(model.recommend("user", 100, "film", n=4, include_seen=True)) == 4
 

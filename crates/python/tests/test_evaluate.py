@@ -88,7 +88,7 @@ def test_what_cannot_be_measured_is_said(world, fitted):
     with pytest.raises(ValueError, match="caution should be a number, 0 or more, but is -1"):
         fitted.evaluate(world.test, caution=-1.0)
     bare = s3cmtf.S3CMTF(rank=2, epochs=3, keep_data=False).fit(world.train, **world.words)
-    with pytest.warns(s3cmtf.Note, match="the data of training are not with the model"):
+    with pytest.warns(s3cmtf.Note, match="the training data are not with the model"):
         assert bare.evaluate(world.test).ranking is None
     assert bare.evaluate(world.test, k=5).ranking["without_seen"] is False
 
@@ -109,7 +109,7 @@ def test_each_part_is_said_to_be_worth_what_it_is(world, command, tmp_path):
     told = [json.loads(line) for line in command("evaluate", str(tmp_path / "model"), "--ablate", "--json").splitlines()]
     assert [line["rmse"] for line in told[:2]] == found.parts["rmse"].tolist() and told[2]["rmse"] == found.rmse
     bare = s3cmtf.S3CMTF(rank=2, epochs=3, keep_data=False).fit(few, **world.words)
-    with pytest.raises(ValueError, match="the data of training are not with the model"):
+    with pytest.raises(ValueError, match="the training data are not with the model"):
         bare.ablate()
     with pytest.raises(ValueError, match="holdout should be between 0 and 1"):
         model.ablate(holdout=2.0)

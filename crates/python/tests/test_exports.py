@@ -35,7 +35,7 @@ def reported(path, **words):
         warnings.simplefilter("always")
         model = s3cmtf.S3CMTF(epochs=5).fit(path, **words)
         model.report(page)
-    taken, *others = [str(note.message) for note in notes if "taken for" in str(note.message)]
+    taken, *others = [str(note.message) for note in notes if "inferred: " in str(note.message)]
     return model, "\n".join([taken, *others]), page.read_text()
 
 
@@ -50,7 +50,7 @@ def test_a_table_of_excel_with_semicolons_and_decimal_commas(tmp_path):
     )
     path.write_text(table("\ufeffKunde;Film;Stars;Datum\n", row), encoding="utf-8")
     model, taken, page = reported(path)
-    assert taken == "taken for: modes Kunde,Film,Datum:month, value Stars"
+    assert taken == "inferred: modes Kunde,Film,Datum:month, value Stars"
     assert model.record_["data"]["mean"] == pytest.approx(MEAN, rel=1e-6)
     assert list(model.names("Datum")) == [f"2016-{month:02}" for month in range(1, 13)]
     assert len(model.recommend("Kunde", "Anna 3", "Film", n=2)) == 2
@@ -64,7 +64,7 @@ def test_a_table_of_pandas_with_its_index(tmp_path):
     )
     frame.to_csv(path)
     model, taken, page = reported(path)
-    assert taken == "taken for: modes user,film, value rating"
+    assert taken == "inferred: modes user,film, value rating"
     assert model.record_["data"]["mean"] == pytest.approx(MEAN, rel=1e-6) and "F11" in page
 
 
@@ -77,7 +77,7 @@ def test_a_dump_of_a_database_with_nulls_where_nobody_looks(tmp_path):
 
     path.write_text(table("review_id,customer_id,product_id,rating,review_date,body,helpful\n", row))
     model, taken, page = reported(path)
-    assert taken == "taken for: modes customer_id,product_id,review_date:month, value rating"
+    assert taken == "inferred: modes customer_id,product_id,review_date:month, value rating"
     assert model.record_["data"]["entries"] == COUNT and "P11" in page
 
 
@@ -92,7 +92,7 @@ def test_a_dump_of_a_database_with_nulls_among_its_values(tmp_path):
     with pytest.raises(ValueError, match=r'dump.csv:\d+: column "rating" is "NULL", which is no value.*skip_empty=True'):
         s3cmtf.S3CMTF().fit(path, modes=["customer_id", "product_id"], value="rating")
     model, taken, page = reported(path, skip_empty=True)
-    assert taken == "taken for: modes customer_id,product_id,review_date:month, value rating"
+    assert taken == "inferred: modes customer_id,product_id,review_date:month, value rating"
     known = [half / 2 for user, film, half, *_ in rows() if (user + film) % 5 != 0]
     assert model.record_["data"]["entries"] == len(known) < COUNT
     assert model.record_["data"]["mean"] == pytest.approx(np.mean(known), rel=1e-6) and "P11" in page
@@ -145,7 +145,7 @@ def test_dates_of_three_countries(tmp_path, name, date):
     row = lambda user, film, half, month, day: f"u{user},F{film},{half / 2},{date(month, day)}"
     path.write_text(table("user,film,rating,date\n", row))
     model, taken, page = reported(path)
-    assert taken == "taken for: modes user,film,date:month, value rating"
+    assert taken == "inferred: modes user,film,date:month, value rating"
     counts = pd.Series([month for _, _, _, month, _ in rows()]).value_counts()
     assert list(model.names("date")) == [f"2016-{month:02}" for month in sorted(counts.index)]
     assert "2016-12" in page
@@ -158,7 +158,7 @@ def test_the_log_of_movielens_100k_without_headings(tmp_path):
     )
     path.write_text(table("", row))
     model, taken, page = reported(path)
-    assert taken == "taken for: modes 1,2,4:month, value 3"
+    assert taken == "inferred: modes 1,2,4:month, value 3"
     whole = [-(-half // 2) for _, _, half, _, _ in rows()]
     assert model.record_["data"]["mean"] == pytest.approx(np.mean(whole), rel=1e-6)
     assert re.search("RMSE", page) and json.loads(json.dumps(model.record_["summary"]))["epochs"] == 5

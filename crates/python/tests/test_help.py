@@ -205,7 +205,7 @@ def notes(work) -> list[str]:
 
 def test_data_that_are_all_ones_say_what_is_missing(world, command, tmp_path):
     pairs = world.train[["user", "film"]].drop_duplicates()
-    missing = "predicts 1 everywhere: nothing says what was not chosen"
+    missing = "predicts 1 everywhere: there are no negative examples"
     for work in (
         lambda: fit(pairs, modes=["user", "film"]),
         lambda: fit(pairs.assign(seen=1), modes=["user", "film"], value="seen"),

@@ -51,7 +51,7 @@ def test_values_that_nobody_named_are_mentioned(world):
 def test_a_frame_of_other_ids_is_mentioned(world, fitted):
     other = world.test.assign(user=world.test["user"] + 100_000)
     (note,) = notes(lambda: fitted.predict(other))
-    assert note.startswith("1000 of 1000 cells name an entity that training does not have")
+    assert note.startswith("1000 of 1000 cells have an entity that is not in the model")
     assert notes(lambda: fitted.predict(world.test)) == []
 
 

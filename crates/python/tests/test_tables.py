@@ -157,7 +157,7 @@ def test_categories_and_numbers_are_those_of_the_table_that_comes_out(world):
 
 
 def test_what_is_obvious_needs_no_words_and_a_note_says_what_was_taken(world):
-    with pytest.warns(s3cmtf.Note, match="taken for: modes user,film,date:month, value stars"):
+    with pytest.warns(s3cmtf.Note, match="inferred: modes user,film,date:month, value stars"):
         guessed = s3cmtf.S3CMTF(rank=3, epochs=4).fit(world.train)
     same(guessed, fit(world.train))
 
@@ -167,7 +167,7 @@ def test_entities_on_one_side_only_are_told_of(world):
     with pytest.warns(s3cmtf.Note) as notes:
         s3cmtf.S3CMTF(rank=3, epochs=2).fit(world.train, couple=[s3cmtf.Coupled("film", genres)], **WORDS)
     told = " ".join(str(note.message) for note in notes)
-    assert "1 of film have no entry in the tensor" in told and "59 of the tensor's 60 of film are not in it" in told
+    assert "1 film ids have no entry in the tensor" in told and "59 of 60 film ids do not occur in" in told
 
 
 @pytest.mark.parametrize(

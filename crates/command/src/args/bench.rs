@@ -62,11 +62,11 @@ pub(crate) enum BenchVerb {
         /// The number of tensor entries
         #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some::<usize>)]
         entries: usize,
-        /// How often each is measured, in turns; the fastest counts
+        /// The number of measurements of each, interleaved; the fastest counts
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
         repeats: usize,
     },
-    /// Time and memory as entries become more, in three modes of size 10,000
+    /// Scaling with the number of entries, in three modes of size 10,000: time and memory
     Entries {
         /// The numbers of tensor entries, from few to many
         #[arg(long, value_name = "N,..", default_value = "1000000,10000000,100000000", value_delimiter = ',', value_parser = some::<usize>)]
@@ -75,7 +75,7 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
-    /// Time and memory as modes become larger, with a million entries and a coupled matrix of a tenth
+    /// Scaling with the size of the modes, with a million entries and a coupled matrix of a tenth: time and memory
     Sizes {
         /// The sizes of the three modes and of the matrix's columns
         #[arg(long, value_name = "N,..", default_value = "1000,10000,100000,1000000,10000000,100000000", value_delimiter = ',', value_parser = some::<u32>)]
@@ -90,7 +90,7 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
-    /// Evaluating a fifth of the entries against an epoch on the others, on the shape of MovieLens-10M
+    /// Time to evaluate a fifth of the entries against an epoch on the others, on the shape of MovieLens-10M
     Evaluation {
         /// Threads; 0 is all cores
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
@@ -98,11 +98,11 @@ pub(crate) enum BenchVerb {
     },
     /// The vector instructions that this machine has against each other, on one thread
     Instructions {
-        /// How often each is measured, in turns; the fastest counts
+        /// The number of measurements of each, interleaved; the fastest counts
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
         repeats: usize,
     },
-    /// The default algorithm against its parts and against gradient descent, by the RMSE on entries not trained on
+    /// Ablation of the default algorithm, and gradient descent, by the RMSE on held-out entries
     Accuracy {
         #[command(flatten)]
         own: OwnData,
@@ -136,7 +136,7 @@ pub(crate) enum BenchVerb {
         /// The number of rows
         #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = some::<usize>)]
         rows: usize,
-        /// How often each is measured, in turns; the fastest counts
+        /// The number of measurements of each, interleaved; the fastest counts
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
         repeats: usize,
         /// A Python with the package polars, to measure that as well: its CSV reader and the ids of both id columns
@@ -146,7 +146,7 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "FILE", hide = true)]
         child: Option<PathBuf>,
     },
-    /// How well groups that were planted are found, with coupled matrices and without
+    /// Recovery of planted clusters (adjusted Rand index), with and without coupled matrices
     Discovery {
         /// The seed of the made-up world, of training and of clusters
         #[arg(long, value_name = "N", default_value_t = 1)]
@@ -161,7 +161,7 @@ pub(crate) enum BenchVerb {
         /// How many epochs are run
         #[arg(long, value_name = "N", default_value_t = 10, value_parser = some::<usize>)]
         epochs: usize,
-        /// How often each is measured, in turns; the fastest counts
+        /// The number of measurements of each, interleaved; the fastest counts
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = some::<usize>)]
         repeats: usize,
         /// Fits this one file and prints what that took: a process of its own for each, so that its memory is its own
@@ -171,7 +171,7 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", hide = true)]
         memory: Option<u64>,
     },
-    /// Recommending items to every user of a model of chance, against predicting every cell
+    /// Recommending items to every user of a random model, against predicting every cell
     Recommend {
         /// The number of users
         #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = some::<usize>)]

@@ -16,9 +16,9 @@ pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
 /// The words of `--core`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CoreChoice {
-    /// Tucker: every concept of a mode may interact with every one of the others
+    /// Tucker: every latent factor of a mode may interact with every one of the others
     Full,
-    /// CP: concepts interact one to one, with one rank for all modes
+    /// CP: latent factors interact one to one, with one rank for all modes
     Diagonal,
 }
 
@@ -34,11 +34,11 @@ impl From<CoreChoice> for CoreKind {
 /// The words of `--algorithm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AlgorithmChoice {
-    /// Draw models from all those that explain the data, and average them; nothing needs tuning
+    /// Bayesian: Gibbs sampling, and the posterior mean of the samples; nothing needs tuning
     Bayes,
-    /// The paper's stochastic gradient descent
+    /// Stochastic gradient descent, as in the S3CMTF paper
     Sgd,
-    /// Alternating least squares: data that are exactly of the given ranks are found exactly
+    /// Alternating least squares: recovers a tensor that has exactly the given ranks
     Als,
 }
 
@@ -55,15 +55,15 @@ impl From<AlgorithmChoice> for Algorithm {
 /// The words of `--without`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PartChoice {
-    /// Rows differ in how predictable they are
+    /// Each row has its own noise precision
     Shares,
-    /// Concepts differ in how much they matter
+    /// Each latent factor has its own precision (automatic relevance determination)
     Relevance,
-    /// Offsets, pairs and higher interactions of modes differ in how much they matter
+    /// Offsets, pairwise and higher interactions of modes have their own precisions
     Sets,
-    /// What is averaged of a row is the distribution that it was drawn from
+    /// Conditional distributions of rows are averaged, rather than their samples
     Distributions,
-    /// There is an average, and not the last draw alone
+    /// Samples are averaged, rather than the last one kept
     Average,
 }
 
@@ -82,7 +82,7 @@ impl From<PartChoice> for Part {
 /// The words of `--method`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MethodChoice {
-    /// Entries that share indices share their contractions
+    /// Entries that share indices share contractions of the core
     Fast,
     /// The paper's Algorithm 3
     Opt,
@@ -103,9 +103,9 @@ impl From<MethodChoice> for Method {
 /// The words of `--scheme`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SchemeChoice {
-    /// At any time a thread owns the rows it changes
+    /// Each thread owns the rows that it updates (block partitioning)
     Blocks,
-    /// The paper's: threads change rows without waiting for each other
+    /// As in the paper: threads update shared rows without locks (Hogwild)
     LockFree,
 }
 
@@ -121,7 +121,7 @@ impl From<SchemeChoice> for Scheme {
 /// The words of `--instructions`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum InstructionsChoice {
-    /// None but those that any machine has
+    /// Those that every machine of this architecture has
     Portable,
     /// AVX2 and FMA, 8 numbers at a time
     Avx2,
@@ -145,7 +145,7 @@ impl From<InstructionsChoice> for Instructions {
 /// The words of `--preset`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Preset {
-    /// The settings that the help of each flag names as default
+    /// The defaults that the help of each flag names
     Default,
     /// The paper's settings
     Paper,

@@ -14,8 +14,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) tensor: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// The file to write, whole or not at all, such as ratings.s3cmtf; fit, tune, check and evaluate --folds take it for
-    /// TENSOR
+    /// The file to write, atomically, such as ratings.s3cmtf; fit, tune, check and evaluate --folds take it as TENSOR
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: PathBuf,
     /// No summary; notes and errors are still printed

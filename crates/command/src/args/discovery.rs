@@ -12,22 +12,22 @@ use super::{ProgressArgs, decimal, whole};
 pub(crate) struct ClustersArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// The mode whose entities are put together, by name or by number from 1
+    /// The mode to cluster, by name or by number from 1
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: String,
-    /// How many clusters; auto takes as many as the gap statistic finds
+    /// The number of clusters; auto uses the gap statistic
     #[arg(long, value_name = "K", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) k: Count,
-    /// The most clusters that auto finds
+    /// The maximum number of clusters for auto
     #[arg(long, value_name = "K", default_value_t = MOST_CLUSTERS, value_parser = some, allow_negative_numbers = true)]
     pub(crate) most: usize,
-    /// Also by the level: how high values are overall, with all entities of the other modes
+    /// Include the level: how high the values of an entity are overall (its main effect)
     #[arg(long)]
     pub(crate) level: bool,
-    /// How many entities and columns are shown of each
+    /// The number of entities and columns to show of each
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
-    /// The seed of where clusters start
+    /// The random seed of k-means
     #[arg(long, value_name = "N", default_value_t = SEED, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     /// Write the cluster of every entity to this file: csv, or Parquet by its ending
@@ -43,10 +43,10 @@ pub(crate) struct ClustersArgs {
 pub(crate) struct ConceptsArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// Only the concepts of this mode, by name or by number from 1, and all of them that say something
+    /// Only the concepts of this mode, by name or by number from 1, and all of them that are not noise
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
-    /// How many entities, columns and interactions are shown
+    /// The number of entities, columns and interactions to show
     #[arg(long, value_name = "N", default_value_t = TOP_OF_CONCEPTS, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object
@@ -65,26 +65,26 @@ pub(crate) struct RecommendArgs {
     /// What: the mode whose entities are recommended
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: String,
-    /// What stands for another mode, such as time=2017-03 [default: the average one]
+    /// The entity to assume for another mode, such as time=2017-03 [default: the average one]
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
-    /// How many are recommended
+    /// The number of recommendations
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
-    /// Only those that have this column of a coupled matrix, such as category=Sushi; all of them if given more than once
+    /// Only entities with this column of a coupled matrix, such as category=Sushi; if given more than once, all must hold
     #[arg(long = "where", value_name = "MATRIX=COLUMN")]
     pub(crate) having: Vec<String>,
-    /// Recommend also what training has seen
+    /// Include entities that have a training entry
     #[arg(long)]
     pub(crate) include_seen: bool,
-    /// Rank by what is predicted less this many standard deviations of it, so that what little is known of does not come
-    /// first [default: 0]
+    /// Risk aversion: rank by the prediction minus this many standard deviations, so that entities with few entries do not
+    /// come first [default: 0]
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true)]
     pub(crate) caution: Option<f32>,
     /// Print one JSON object; for one entity only
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,
-    /// Write a table to this file, whole or not at all: csv or parquet, by its ending
+    /// Write a table to this file, atomically: csv or parquet, by its ending
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -99,10 +99,10 @@ pub(crate) struct SimilarArgs {
     /// The entity by its mode and name, such as movie="Toy Story (1995)"
     #[arg(value_name = "MODE=NAME")]
     pub(crate) entity: String,
-    /// Also by the level: how high values are overall, with all entities of the other modes
+    /// Include the level: how high the values of an entity are overall (its main effect)
     #[arg(long)]
     pub(crate) level: bool,
-    /// How many are listed
+    /// The number of entities to list
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = some, allow_negative_numbers = true)]
     pub(crate) top: usize,
     /// Print one JSON object

@@ -10,45 +10,43 @@ use super::{ClipArgs, DataArgs, ProgressArgs, SettingArgs, decimal, whole};
     s3cmtf evaluate <MODEL> --ablate [--json]\n       \
     s3cmtf evaluate <TENSOR> --folds <K> [OPTIONS]")]
 pub(crate) struct EvaluateArgs {
-    /// The folder of a model that `fit --out` saved; with --folds there is none, and the file of the tensor's entries
-    /// stands here
+    /// The folder of a model that `fit --out` saved; with --folds, the file of the tensor's entries instead
     #[arg(value_name = "MODEL")]
     pub(crate) first: PathBuf,
     /// The file of known entries
     #[arg(value_name = "TENSOR", required_unless_present_any = ["folds", "ablate"], conflicts_with_all = ["folds", "ablate"])]
     pub(crate) second: Option<PathBuf>,
-    /// Cross validate: deal the entries into K folds, from 2 to the number of entries, and measure each with a model that
-    /// is trained on all others
+    /// Cross-validate: split the entries into K folds, from 2 to the number of entries, and evaluate each with a model
+    /// trained on the others
     #[arg(long, value_name = "K", value_parser = whole::<usize>, allow_negative_numbers = true)]
     pub(crate) folds: Option<usize>,
-    /// Say what each coupled matrix and each mode of times and circumstances is worth: hold out a tenth of the data that are
-    /// in the model's folder, and train on the rest with the model's settings, with everything and without each of them, with two
-    /// seeds
+    /// Ablation study of coupled matrices and of modes of times and circumstances: hold out a tenth of the model's training
+    /// data, and train on the rest with the model's settings, with everything and without each of them, with two seeds
     #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution"])]
     pub(crate) ablate: bool,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
-    /// Measure errors alone. Otherwise, where the data of training are with the model, so are recommendations (recall, NDCG
-    /// and coverage of the k best that training has not seen, beside those of what is most popular) and errors by how much
-    /// training knew; and errors by time, if there is a mode of times
+    /// Only prediction errors. Otherwise, where the training data are saved with the model, also ranking metrics (recall, NDCG
+    /// and coverage at k of items without a training entry, with the most popular items as a baseline), errors by the number of
+    /// training entries, and errors by time if there is a mode of times
     #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant"])]
     pub(crate) plain: bool,
-    /// To whom items are recommended: a mode [default: the first]. This and the next three measure recommendations also where
-    /// the data of training are not there; what these have seen is then recommended too
+    /// The mode to which items are recommended [default: the first]. This and the next three compute ranking metrics even if
+    /// the training data are not saved with the model; items with a training entry are then recommended too
     #[arg(long, value_name = "MODE", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) rank_by: Option<String>,
-    /// What is recommended: a mode [default: the second, or the first if --rank-by is the second]
+    /// The mode of the items [default: the second, or the first if --rank-by is the second]
     #[arg(long, value_name = "MODE", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) items: Option<String>,
-    /// How many are recommended [default: 10]
+    /// The number of recommendations, the k of recall@k [default: 10]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) k: Option<usize>,
-    /// Items are relevant from this value on [default: the mean of the values of the one they are recommended to]
+    /// The lowest value of a relevant item [default: the mean value of the entity it is recommended to]
     #[arg(long, value_name = "VALUE", value_parser = decimal::<f64>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) relevant: Option<f64>,
-    /// Rank by what is predicted less this many standard deviations of it, so that what little is known of does not come
-    /// first [default: 0]
+    /// Risk aversion: rank by the prediction minus this many standard deviations, so that entities with few entries do not
+    /// come first [default: 0]
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) caution: Option<f32>,

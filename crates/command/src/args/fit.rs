@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::units::duration;
 use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `fit` was given.
@@ -18,25 +19,25 @@ pub(crate) struct FitArgs {
     pub(crate) tensor: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Evaluate each epoch on the entries of this file; nothing is chosen by them
+    /// Report the RMSE on the entries of this test set after each epoch; it does not influence training
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) test: Option<PathBuf>,
-    /// Hold out this share of the entries, between 0 and 1; without --test they are what test RMSE means. With
-    /// --patience, which watches them, the final model is trained on all entries [default: 0.1 with --patience]
+    /// Hold out this fraction of the entries, between 0 and 1; without --test they are the test set. With --patience they are
+    /// the validation set, and the final model is trained on all entries [default: 0.1 with --patience]
     #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) holdout: Option<f64>,
-    /// Hold out the latest entries by this mode, whose ids are in order of time, rather than random ones: about the share
+    /// Hold out the latest entries by this mode, whose ids are in order of time, instead of random ones: about the fraction
     /// of --holdout [default: 0.1]; those of one id stay together
     #[arg(long, value_name = "MODE", help_heading = "Data")]
     pub(crate) holdout_last: Option<String>,
     /// Hold out K random entries of each id of a mode, of which at least one entry stays to train on: user=2
     #[arg(long, value_name = "MODE=K", conflicts_with_all = ["holdout", "holdout_last"], help_heading = "Data")]
     pub(crate) holdout_leave: Option<Leave>,
-    /// Where entries that do not fit --memory are put in order, with room for two to five times the converted file [default:
-    /// the folder in which --out is, or this one]
+    /// The folder for sorting entries that do not fit --memory, with room for two to five times the converted file [default:
+    /// the folder that contains --out, or the current one]
     #[arg(long, value_name = "DIR", requires = "memory", help_heading = "Data")]
     pub(crate) scratch: Option<PathBuf>,
-    /// Start from this model; unless given, its names of modes, ranks and kind of core are taken too
+    /// Warm start from this model, with its names of modes, ranks and kind of core unless others are given
     #[arg(long, value_name = "MODEL", help_heading = "Data")]
     pub(crate) init: Option<PathBuf>,
     #[command(flatten)]
@@ -45,16 +46,16 @@ pub(crate) struct FitArgs {
     /// Save the model in this folder: a new or empty one, or one that holds a model, which is replaced
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Leave the training data out of the folder of --out; recommend and clusters then know less
+    /// Do not save the training data with the model; recommend and clusters then know less
     #[arg(long, requires = "out", help_heading = "Output")]
     pub(crate) no_data: bool,
-    /// Save what is needed to go on in the folder of --out, so often: 30s, 5m, 2h
+    /// Save a checkpoint in the folder of --out at this interval: 30s, 5m, 2h
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "out", help_heading = "Output")]
     pub(crate) checkpoint_every: Option<Duration>,
-    /// Go on from the checkpoint in this folder, with its settings; the data are to be given again
+    /// Resume from the checkpoint in this folder, with its settings; the data have to be given again
     #[arg(long, value_name = "DIR", conflicts_with = "init", help_heading = "Data")]
     pub(crate) resume: Option<PathBuf>,
-    /// Write what the model says as one page to open in a browser, see `s3cmtf report`
+    /// Write an HTML report, see `s3cmtf report`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Option<PathBuf>,
     /// Print one JSON object per epoch and one at the end, and nothing else, on stdout
@@ -88,42 +89,5 @@ impl FromStr for Leave {
 impl fmt::Display for Leave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.mode, self.count)
-    }
-}
-
-/// Seconds, or a time such as `30s`, `5m` or `2h`, in seconds.
-pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    match text.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        true => duration(text).map(|time| time.as_secs_f64()),
-        false => decimal(text),
-    }
-}
-
-/// A time such as `30s`, `5m` or `2h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    let seconds = number.parse::<f64>().unwrap_or(f64::NAN) * seconds;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "should be a time such as 30s, 5m or 2h".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_a_number_and_a_unit() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("2h"), Ok(Duration::from_secs(7200)));
-        for text in ["", "5", "m", "-5m", "5d", "5 m", "1e99h", "nans"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct GenerateArgs {
     /// The number of tensor entries; a few may fall on the same cell
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     entries: Option<usize>,
-    /// How unevenly entries fall on ids: 0 is evenly; at 1 a hundredth of the ids have a tenth of the entries
+    /// The skew of entries over ids: 0 is uniform; at 1, a hundredth of the ids have a tenth of the entries
     #[arg(long, value_parser = decimal::<f64>, value_name = "S")]
     skew: Option<f64>,
     /// The rank of the planted model
@@ -39,10 +39,10 @@ pub(crate) struct GenerateArgs {
     /// No coupled matrices
     #[arg(long, conflicts_with = "couple")]
     uncoupled: bool,
-    /// Write this share of the entries to test.tns
+    /// Write this fraction of the entries to test.tns
     #[arg(long, value_parser = decimal::<f64>, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) test: f64,
-    /// The seed of everything
+    /// The random seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
 }

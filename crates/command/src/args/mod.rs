@@ -9,6 +9,7 @@ mod evaluate;
 mod fit;
 mod flags;
 mod generate;
+mod groups;
 mod import;
 mod new_data;
 mod out;
@@ -16,6 +17,7 @@ mod settings;
 mod split;
 mod synonyms;
 mod tune;
+mod units;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -46,9 +48,15 @@ pub(crate) fn parse() -> Args {
     })
 }
 
-/// Finds the hidden factors shared by a sparse tensor and its side matrices, and predicts the missing entries.
+/// Factorizes a sparse tensor together with the matrices coupled to it, and predicts, recommends and clusters with the model
 #[derive(Debug, Parser)]
-#[command(name = "s3cmtf", version, max_term_width = 110, after_help = EXAMPLES)]
+#[command(
+    name = "s3cmtf",
+    version,
+    max_term_width = groups::WIDEST,
+    help_template = groups::template(),
+    after_help = EXAMPLES
+)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -68,54 +76,54 @@ Examples:
   s3cmtf recommend model --for user=Tyler --mode movie
   s3cmtf report model -o report.html
 
-Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a
-value (.tns). Text may be packed with gzip or zstd; - is standard input.";
+Tables are CSV, TSV, ::, Parquet, Arrow, NumPy or Matrix Market, or lines of an index per mode, counted from 1, and a \
+value (.tns). Text may be compressed with gzip or zstd; - is standard input.";
 
-/// The verbs.
+/// The verbs, in the order in which people come to need them; `groups` puts them below headings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Factorize made-up ratings whose truth is known, with and without coupled matrices
+    Demo(DemoArgs),
+    /// Summarize data files, and report what is wrong with them by file and line
+    Check(Box<CheckArgs>),
     /// Factorize a tensor and the matrices coupled to it
     Fit(Box<FitArgs>),
-    /// Measure how far a model's predictions lie from known entries, or cross validate
+    /// Predict the value of each given cell
+    Predict(PredictArgs),
+    /// Recommend entities of one mode to an entity of another, with reasons; or to all of them, as a table
+    Recommend(RecommendArgs),
+    /// List the entities most similar to one
+    Similar(SimilarArgs),
+    /// Describe a model's concepts: what they mean, and how they interact
+    Concepts(ConceptsArgs),
+    /// Cluster the entities of a mode, and describe what each cluster has in common
+    Clusters(ClustersArgs),
+    /// Write an HTML report of a run and its model: one page, readable offline
+    Report(ReportArgs),
+    /// Write a model's factors and core for other programs to read
+    Export(ExportArgs),
+    /// Measure a model's prediction error on known entries, cross-validate, or ablate coupled matrices
     Evaluate(Box<EvaluateArgs>),
     /// Search for the settings that predict best, within a budget of time
     Tune(Box<TuneArgs>),
-    /// Predict the value of each given cell
-    Predict(PredictArgs),
-    /// Say what a model has found: what its concepts mean, and which of them go together
-    Concepts(ConceptsArgs),
-    /// Put the entities of a mode together that are alike, and say what they have in common
-    Clusters(ClustersArgs),
-    /// Recommend entities of a mode to one of another, and say why; or to all of them, as a table
-    Recommend(RecommendArgs),
-    /// List what is most like an entity
-    Similar(SimilarArgs),
-    /// Say what is in data files, and what is wrong with them
-    Check(Box<CheckArgs>),
-    /// Make up ratings with a known truth, and factorize them with and without coupled matrices
-    Demo(DemoArgs),
-    /// Write made-up data of a known shape, such as movielens-10m or yelp, from a planted model
-    Generate(GenerateArgs),
+    /// Split a tensor's entries into a training set and a test set
+    Split(SplitArgs),
     /// Measure the speed of this machine on made-up data, one JSON object per line
     Bench(BenchArgs),
-    /// Find rows for ids that a model does not have, without training; all else stays as it is
+    /// Add rows for new ids without retraining; the rest of the model stays as it is
     FoldIn(LaterArgs),
-    /// Take new entries into a model, for ids old and new, without the old data
+    /// Update a model with new entries, for old and new ids, without the old data
     Update(LaterArgs),
-    /// Write a model's factors and core for other programs to read
-    Export(ExportArgs),
-    /// Write what a model says, and how it came about, as one page to open in a browser
-    Report(ReportArgs),
+    /// Convert a well-known data set to tables: movielens, netflix or yelp
+    Import(ImportArgs),
+    /// Check data once and store them as one binary file, which loads in a tenth of a second
+    Convert(Box<ConvertArgs>),
+    /// Write made-up data of a known shape, such as movielens-10m or yelp, from a planted model
+    Generate(GenerateArgs),
     /// Print a script that completes the command's words in a shell
     Completions(CompletionArgs),
-    /// Print the manual, or write a page per verb
+    /// Print the manual page, or write one per verb
     Man(ManArgs),
-    /// Make tables of a well-known data set: movielens, netflix or yelp
-    Import(ImportArgs),
-    /// Split a tensor's entries into those to train on and those to test with
-    Split(SplitArgs),
-    /// Check data once and keep them as one file, which the other verbs read in no time
-    Convert(Box<ConvertArgs>),
 }
 
 impl Verb {
@@ -139,11 +147,10 @@ impl Verb {
 /// Whether predictions stay within the range of the training values.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ClipArgs {
-    /// Keep predictions within the range of the training values; those of bayes are, where values scatter at all, unless
-    /// --no-clip is given
+    /// Clip predictions to the range of the training values; the default for bayes, unless values hardly vary
     #[arg(long, overrides_with = "no_clip")]
     clip: bool,
-    /// Let predictions lie beyond the range of the training values, as those of sgd and als may in any case
+    /// Do not clip predictions to the range of the training values; the default for sgd and als
     #[arg(long, overrides_with = "clip")]
     no_clip: bool,
 }
@@ -159,20 +166,20 @@ impl ClipArgs {
 pub(crate) struct PredictArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// The file of cells: a table with the columns that the modes came from, or an index per mode, counted from 1
+    /// The cells to predict: a table with the columns of the modes, or a file of an index per mode, counted from 1
     pub(crate) coords: PathBuf,
     #[command(flatten)]
     pub(crate) file: FileArgs,
-    /// What stands for a mode that has no column, such as time=2017-03; may be given more than once [default: the average of a
-    /// mode of times]
+    /// The entity to assume for a mode without a column, such as time=2017-03; may be given more than once [default: the
+    /// average of a mode of times]
     #[arg(long, value_name = "MODE=NAME")]
     pub(crate) at: Vec<String>,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
-    /// Print behind each value its standard deviation: how far the true value may well lie from it
+    /// Add a column with the predictive standard deviation
     #[arg(long)]
     pub(crate) std: bool,
-    /// Write to this file, whole or not at all, rather than to stdout
+    /// Write to this file, atomically, instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -180,8 +187,8 @@ pub(crate) struct PredictArgs {
 /// What `check` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Files of tensors or matrices: tables, files of an index per mode, or what convert wrote. Of a file of indices with 2 of
-    /// them per entry, --modes are the names only if there are 2
+    /// Files of tensors or matrices: tables, files of an index per mode, or files that convert wrote. For a file with 2 indices
+    /// per entry, --modes are taken as names only if there are 2 of them
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -200,7 +207,7 @@ pub(crate) struct DemoArgs {
     /// Threads, from 1 to 1024; 0 is all cores
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
     pub(crate) threads: usize,
-    /// The seed of the made-up data and of the factors
+    /// The random seed of the data and of training
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -210,7 +217,7 @@ pub(crate) struct DemoArgs {
 /// What every verb that shows progress takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProgressArgs {
-    /// No progress; results, notes and errors are still printed
+    /// Do not show progress; results, notes and errors are still printed
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }

@@ -15,11 +15,11 @@ pub(crate) struct LaterArgs {
     /// The new entries: a table with the columns that the modes came from, or an index per mode, counted from 1, and a
     /// value. For fold-in it may be left out where --couple has rows of new ids
     pub(crate) tensor: Option<PathBuf>,
-    /// Rows of new ids in a matrix that the model was fitted with, as in fit; its kind and weight are the model's. What it
-    /// says about ids that the model has does not count
+    /// Rows of new ids in a matrix that the model was fitted with, as in fit; its kind and weight are the model's. Rows of ids
+    /// that the model already has are ignored
     #[arg(long, value_name = "MODE=FILE[:ROW,COLUMN[,VALUE]][,split=TEXT]", help_heading = "Data")]
     pub(crate) couple: Vec<CoupleArg>,
-    /// The column of values [default: the one of training]
+    /// The column of values [default: the one used in training]
     #[arg(long, value_name = "COLUMN", help_heading = "Data")]
     pub(crate) value: Option<String>,
     #[command(flatten)]

@@ -26,11 +26,11 @@ pub(crate) struct ExportArgs {
 pub(crate) struct ReportArgs {
     /// The folder of a model that `fit --out` saved
     pub(crate) model: PathBuf,
-    /// The page to write, whole or not at all
+    /// The HTML page to write, atomically
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Entries that the model was not trained on: the page shows how predictions err on these. Without, on those that `fit`
-    /// held out, or else on those of training
+    /// A test set, on which the page shows prediction errors [default: the entries that `fit` held out, or else the training
+    /// entries]
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
     #[command(flatten)]

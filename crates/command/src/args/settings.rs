@@ -15,69 +15,70 @@ use crate::print;
 /// What every verb that trains takes as settings. One that was not typed is `None`, so that the preset's stands.
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes finds one for each mode [default: auto; sgd, als: 10]
+    /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes
+    /// infers one for each mode [default: auto; sgd, als: 10]
     #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
     rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024
     #[arg(long, value_name = "J1,J2,..", value_delimiter = ',', value_parser = whole::<usize>, help_heading = "Model")]
     ranks: Option<Vec<usize>>,
-    /// Which entries of the core may differ from zero [default: full]
+    /// The core tensor: full (Tucker) or diagonal (CP) [default: full]
     #[arg(long, value_name = "KIND", help_heading = "Model")]
     core: Option<CoreChoice>,
-    /// sgd, als: the weight of the regulariser, 0 or more [default: 5; paper: 0.1; als: 1]
+    /// sgd, als: the regularization weight, 0 or more [default: 5; paper: 0.1; als: 1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_reg: Option<f32>,
-    /// sgd, als: the weight of each coupled matrix without one of its own, 0 or more [default: 10]
+    /// sgd, als: the weight of coupled matrices that have none of their own, 0 or more [default: 10]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_couple: Option<f32>,
-    /// sgd: regularise absolute values rather than squares
+    /// sgd: L1 instead of L2 regularization
     #[arg(long, help_heading = "Model")]
     l1: bool,
-    /// sgd: keep factors and core at or above zero
+    /// sgd: non-negative factors and core
     #[arg(long, help_heading = "Model")]
     nonnegative: bool,
-    /// Make the factors orthogonal at the end; not with --nonnegative
+    /// Orthogonalize the factors after training; not with --nonnegative
     #[arg(long, help_heading = "Model")]
     orthogonal: bool,
 
-    /// The settings that explicit flags override
+    /// The set of defaults, which other flags override
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Training")]
     preset: Preset,
-    /// How the model is found; flags marked sgd choose that [default: bayes]
+    /// The training algorithm; a flag marked sgd selects sgd [default: bayes]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     algorithm: Option<AlgorithmChoice>,
-    /// bayes: leave out parts of the algorithm, to see what they are worth
+    /// bayes: ablate components of the model, to see what each contributes
     #[arg(long, value_name = "PART,..", value_delimiter = ',', help_heading = "Training")]
     without: Vec<PartChoice>,
-    /// The most passes over the data, 1 or more [default: 120; sgd: 50; als: 500]
+    /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; sgd: 50; als: 500]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
-    /// sgd: the first step size, above 0 [default: fitted to the data; paper: 0.001]
+    /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     rate: Option<f32>,
-    /// sgd: the decay mu of the step size, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
+    /// sgd: the decay mu of the learning rate, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
     decay: Option<f32>,
-    /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does [default: 0]
+    /// sgd: stop when the relative change of the training RMSE falls below this; 0 never stops [default: 0]
     #[arg(long, value_parser = decimal::<f64>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     tolerance: Option<f64>,
-    /// Stop after N epochs, 1 or more, without a better RMSE on entries that were held out, then train on all
-    /// entries for as many epochs as were best [default: never]
+    /// Early stopping: stop after N epochs, 1 or more, without a better RMSE on held-out entries, then retrain on all
+    /// entries for the best number of epochs [default: never]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     patience: Option<usize>,
-    /// sgd: how gradients are computed; every method computes the same ones [default: fast]
+    /// sgd: how gradients are computed; all methods give the same ones [default: fast]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     method: Option<MethodChoice>,
-    /// sgd: how threads share the factors; in bayes and als they share none [default: blocks]
+    /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     scheme: Option<SchemeChoice>,
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     threads: Option<usize>,
-    /// The vector instructions of training [default: the best that this machine has]
+    /// The SIMD instruction set of training [default: the best that this machine has]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     instructions: Option<InstructionsChoice>,
-    /// The seed of everything random [default: 1]
+    /// The random seed [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true, help_heading = "Training")]
     seed: Option<u64>,
     /// The same seed gives the same model, bit for bit, for any number of threads; bayes and als always do that
@@ -177,7 +178,7 @@ impl SettingArgs {
             && s3cmtf::internal::Preset::from(self.preset) == s3cmtf::internal::Preset::Default
             && let Some((what, other)) = said.needs(Algorithm::Bayes)
         {
-            print::note(format_args!("{} needs --algorithm {}, which is taken", flag(what), other.name()));
+            print::note(format_args!("{} needs --algorithm {}, which is used", flag(what), other.name()));
         }
         Ok(params)
     }

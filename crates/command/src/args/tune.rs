@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::fit::seconds;
+use super::units::seconds;
 use super::{DataArgs, ProgressArgs, SettingArgs, decimal};
 
 /// What `tune` was given. The settings are where the search starts.
@@ -12,7 +12,7 @@ pub(crate) struct TuneArgs {
     /// files, or a pattern in quotes, are one table
     #[arg(required = true, value_name = "TENSOR")]
     pub(crate) tensor: Vec<PathBuf>,
-    /// The time that the search may take, above 0: 60 or 60s, 5m, 2h; the settings it starts from are tried whatever that takes
+    /// The time budget of the search, above 0: 60 or 60s, 5m, 2h; the initial settings are tried whatever they take
     #[arg(
         long,
         value_parser = seconds,
@@ -22,7 +22,7 @@ pub(crate) struct TuneArgs {
         help_heading = "Search"
     )]
     pub(crate) budget: f64,
-    /// Compare settings on this share of the entries, between 0 and 1, which is held out from training
+    /// The fraction of entries, between 0 and 1, that is held out to compare settings on
     #[arg(
         long,
         value_parser = decimal::<f64>,

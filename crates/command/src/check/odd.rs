@@ -16,13 +16,13 @@ pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
     for mode in problem.modes() {
         let (name, ids) = (mode.name(), mode.rows());
         if ids == 1 {
-            odd.push(format!("{name} is the same in every row: as a mode it says nothing"));
+            odd.push(format!("{name} is the same in every row: as a mode it carries no information"));
         } else if ids == given && given > 10 {
             odd.push(format!(
-                "{name} is different in every row: nothing can be learnt about what is there once"
+                "{name} is different in every row: nothing can be learned about an id that occurs once"
             ));
         } else if 2 * ids > given && given > 10 {
-            odd.push(format!("{name} has almost as many ids ({ids}) as there are rows: most are there once"));
+            odd.push(format!("{name} has almost as many ids ({ids}) as there are rows: most occur once"));
         }
         if let Some(naming) = mode.naming()
             && let Some(Binning::Time(bin)) = &naming.binning
@@ -38,7 +38,7 @@ pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
     } else if values.iter().all(|value| value.fract() == 0.0) && low >= 0.0 && high > VALUES as f32 {
         let different: HashSet<u32> = values.iter().map(|value| value.to_bits()).collect();
         if different.len() > VALUES && 2 * different.len() > values.len() {
-            odd.push("the values look like ids: whole numbers, and most there once".to_owned());
+            odd.push("the values look like ids: whole numbers, most of which occur once".to_owned());
         }
     }
     odd

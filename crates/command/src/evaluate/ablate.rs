@@ -42,12 +42,11 @@ struct End<'a> {
 /// Runs the verb.
 pub(super) fn run(args: &EvaluateArgs, folder: &Path) -> anyhow::Result<ExitCode> {
     let Run { model, record } = files::load(folder)?;
-    let data = waiting("reading the data of training", args.progress.quiet, || {
-        saved::data(folder, &model, &record)
-    })?;
+    let data =
+        waiting("reading the training data", args.progress.quiet, || saved::data(folder, &model, &record))?;
     let Some(problem) = data else {
         bail!(
-            "{}: the data of training are not there, and nothing can be trained without them: fit again with --out and \
+            "{}: the training data are not saved with the model, and nothing can be trained without them: fit again with --out and \
              without --no-data, or cross validate the tensor's file with and without a --couple (evaluate --folds)",
             folder.display()
         )

@@ -89,7 +89,7 @@ fn data(
 ) -> anyhow::Result<Option<Problem>> {
     let folder_name = folder.display();
     let data =
-        waiting("reading the data of training", args.progress.quiet, || saved::data(folder, model, record));
+        waiting("reading the training data", args.progress.quiet, || saved::data(folder, model, record));
     let data = match data {
         Err(error) if !asked => {
             print::note(format_args!("{error:#}: errors alone are measured"));
@@ -102,7 +102,9 @@ fn data(
                     true => "so that what it has seen is recommended too",
                     false => "so that recommendations are not measured",
                 };
-                print::note(format_args!("{folder_name}: the data of training are not there, {what}"));
+                print::note(format_args!(
+                    "{folder_name}: the training data are not saved with the model, {what}"
+                ));
             }
             data
         }
@@ -126,7 +128,7 @@ impl More {
 
 fn ranked(ranking: &Ranking) -> Vec<String> {
     let Ranking { rank_by, items, k, measured, of, .. } = ranking;
-    let choice = if measured < of { format!(" of {of} (chosen by chance)") } else { String::new() };
+    let choice = if measured < of { format!(" of {of} (a random sample)") } else { String::new() };
     let seen = if ranking.without_seen { "seen ones left out" } else { "seen ones too" };
     let title = format!("Top {k} of {items} for each {rank_by}, {measured} measured{choice}, {seen}:");
     let own = [ranking.recall, ranking.ndcg, ranking.coverage];

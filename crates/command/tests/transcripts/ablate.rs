@@ -98,7 +98,7 @@ fn what_cannot_be_left_out() {
     folder.run("evaluate ratings.tns --ablate").fails(1, &["ratings.tns"]);
     folder.run("evaluate model --ablate").succeeds().prints(&["mode3", "nothing"]);
     folder.run("fit ratings.tns --epochs 3 --rank 2 --no-data --out bare").succeeds();
-    let words = ["bare: the data of training are not there", "without --no-data", "--folds"];
+    let words = ["bare: the training data are not saved with the model", "without --no-data", "--folds"];
     folder.run("evaluate bare --ablate").fails(1, &words);
     let two: String = (0..40).map(|n| format!("{} {} {}\n", n % 8 + 1, n / 8 + 1, n % 5)).collect();
     folder.write("two.tns", two);

@@ -105,7 +105,7 @@ fn the_line_to_copy_fits() {
     let folder = Folder::new();
     folder.write("r.csv", "user,film,stars\na,x,1\na,y,2\nb,x,5\nb,z,4\nc,z,4\n");
     let shown =
-        folder.run("check r.csv --json").succeeds().says(&["taken for: --modes user,film --value stars"]);
+        folder.run("check r.csv --json").succeeds().says(&["inferred: --modes user,film --value stars"]);
     let line = shown.json()[0]["fit"].as_str().unwrap().to_owned();
     assert_eq!(line, "s3cmtf fit r.csv --modes user,film --value stars");
     folder.run(&format!("{} --rank 2 --epochs 2 --quiet", line.strip_prefix("s3cmtf ").unwrap())).succeeds();

@@ -22,7 +22,7 @@ fn a_converted_file_is_the_same_problem_for_every_verb() {
     let folder = folder();
     let shown = folder.run(&format!("convert plays.csv {DATA} --out plays.s3cmtf")).succeeds();
     shown
-        .says(&["1 duplicate entry was merged into the mean", "1 of song have no entry in the tensor"])
+        .says(&["1 duplicate entry was merged into the mean", "1 song ids have no entry in the tensor"])
         .prints(&["user 7 x song 10 x time 12, 60 entries, song/songs (zeros, 3 entries)", "plays.s3cmtf"]);
     let settings = "--rank 2 --epochs 4 --seed 3 --json --quiet";
     let direct = folder.run(&format!("fit plays.csv {DATA} {settings} --out a")).succeeds().json();

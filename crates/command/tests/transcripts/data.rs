@@ -133,7 +133,7 @@ fn a_test_set_with_unknown_ids_is_noted() {
     let folder = Folder::with_ratings();
     folder.write("late.tns", "1 1 1 5\n13 1 1 5\n");
     folder.run("fit ratings.tns --rank 2 --epochs 2 --test late.tns").succeeds().says(&[
-        "note: late.tns: 1 of 2 entries name an id that training does not have (mode1 13); the average one stands in",
+        "note: late.tns: 1 of 2 entries have an id that is not in the model (mode1 13); the average entity is used",
     ]);
 }
 

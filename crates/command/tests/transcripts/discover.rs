@@ -43,7 +43,7 @@ fn a_concept_is_a_kind_of_place() {
         "place:",
         "P1",
         "place/category: ",
-        "what goes together",
+        "strongest interactions",
     ]);
     let json = folder.run("concepts model --top 4 --json").succeeds().json();
     let concepts = json[0]["concepts"].as_array().unwrap();

@@ -36,7 +36,7 @@ fn a_table_of_excel_with_semicolons_decimal_commas_and_dates_of_germany() {
     };
     folder.write("export.csv", table("\u{feff}Kunde;Film;Stars;Datum\n", row));
     let shown = folder.run("fit export.csv --epochs 5 --json").succeeds();
-    shown.says(&["taken for: --modes Kunde,Film,Datum:month --value Stars"]);
+    shown.says(&["inferred: --modes Kunde,Film,Datum:month --value Stars"]);
     folder.run("fit export.csv --epochs 5 --out model").succeeds().prints(&["model"]);
     let json: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.path("model/run.json")).unwrap()).unwrap();
@@ -55,7 +55,7 @@ fn a_table_of_pandas_with_its_index() {
         format!("{},u{user},F{film},{}", count.get() - 1, half as f64 / 2.0)
     };
     folder.write("index.csv", table(",user,film,rating\n", row));
-    folder.run("fit index.csv --epochs 5").succeeds().says(&["taken for: --modes user,film --value rating"]);
+    folder.run("fit index.csv --epochs 5").succeeds().says(&["inferred: --modes user,film --value rating"]);
     folder.run("check index.csv").succeeds().prints(&["--modes user,film --value rating"]);
 }
 
@@ -67,7 +67,7 @@ fn the_log_of_movielens_100k_without_headings() {
     };
     folder.write("u.data", table("", row));
     let shown = folder.run("fit u.data --epochs 5 --out model").succeeds();
-    shown.says(&["taken for: --modes 1,2,4:month --value 3"]);
+    shown.says(&["inferred: --modes 1,2,4:month --value 3"]);
     // An id of 0 is one as well.
     folder.write("zero.data", "0\t1\t3\t874724710\n".to_owned() + &table("", row));
     folder.run("fit zero.data --epochs 5").succeeds();
@@ -91,7 +91,7 @@ fn a_dump_with_more_columns_than_are_needed_and_dates_in_words() {
     folder
         .write("dump.csv", table("review_id,review_date,customer_id,product_id,rating,helpful,body\n", row));
     let shown = folder.run("fit dump.csv --epochs 5").succeeds();
-    shown.says(&["taken for: --modes customer_id,product_id,review_date:month --value rating"]);
+    shown.says(&["inferred: --modes customer_id,product_id,review_date:month --value rating"]);
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn a_dump_of_a_database_with_null_and_a_wide_table_of_attributes() {
     let fit = "fit ratings.tsv --skip-empty --epochs 5 --rank 4 --couple user=users.csv --out model --report report.html";
     folder.run(fit).succeeds().says(&[
         "rows have an empty cell and are left out, the first is line",
-        "taken for: --modes user,film --value stars",
-        "users.csv: taken for what is known of user: gender, job as categories; hobbies as lists separated by |; age, \
+        "inferred: --modes user,film --value stars",
+        "users.csv: attributes of user: gender, job as categories; hobbies as lists separated by |; age, \
          height as numbers",
         "left out: name (nearly every row has its own)",
     ]);
@@ -163,12 +163,9 @@ fn cells_without_values_have_zeros_beside_them_and_lists_are_pointed_out() {
     let fit = "fit ratings.csv --epochs 5 --rank 4 --out model --couple";
     folder.run(&format!("{fit} film=films.csv")).succeeds().says(&["genres as lists separated by |"]);
     let named = folder.run(&format!("{fit} film=films.csv:film,genres,missing")).succeeds();
-    named.says(&[
-        "would tell nothing if the others were missing",
-        "looks like lists: split=| takes them apart",
-    ]);
+    named.says(&["absent cells are taken as zeros", "looks like lists: split=| splits them"]);
     let split = folder.run(&format!("{fit} film=films.csv:film,genres,split=|")).succeeds();
-    assert!(!split.stderr.contains("lists") && !split.stderr.contains("taken for zeros"), "{}", split.stderr);
+    assert!(!split.stderr.contains("lists") && !split.stderr.contains("taken as zeros"), "{}", split.stderr);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::Folder;
 
@@ -103,18 +103,39 @@ fn json_has_null_where_there_is_no_test_set() {
     }
 }
 
+/// What `run.json` of a model folder says.
+fn record(folder: &Folder, model: &str) -> Value {
+    serde_json::from_slice(&fs::read(folder.path(model).join("run.json")).unwrap()).unwrap()
+}
+
 #[test]
 fn a_holdout_is_what_patience_watches() {
     let folder = Folder::with_ratings();
-    let shown =
-        folder.run("fit ratings.tns --rank 2 --epochs 200 --holdout 0.2 --patience 3 --json").succeeds();
-    let end = shown.json().pop().unwrap();
-    assert!(end["test_rmse"].is_number());
-    assert!(end["stop"] == "patience" || end["epochs"] == 200, "{end}");
-    folder.run("fit ratings.tns --rank 2 --epochs 2 --holdout 0.2 --test test.tns --patience 2").succeeds();
-    // Without a share, some are held out all the same: a test set is not watched.
-    folder.run("fit ratings.tns --rank 2 --epochs 4 --test test.tns --patience 2").succeeds();
-    folder.run("fit ratings.tns --algorithm sgd --rank 2 --epochs 4 --patience 2").succeeds();
+    let watched = |name: &str, flags: &str| -> Vec<f64> {
+        folder.run(&format!("fit ratings.tns --rank 2 --epochs 200 {flags} --out {name}")).succeeds();
+        let record = record(&folder, name);
+        let curve = record["validation"].as_array().unwrap();
+        let curve: Vec<f64> = curve.iter().map(|rmse| rmse.as_f64().unwrap()).collect();
+        let best = record["summary"]["epochs"].as_u64().unwrap() as usize;
+        assert_eq!(record["summary"]["stop"], "patience", "{flags}");
+        // It ends three epochs after the best, and all entries are trained on for as many epochs as were best. In bayes
+        // single draws, before they are averaged, do not count.
+        assert_eq!(curve.len(), best + 3, "{flags}: {curve:?}");
+        let before = if best > 2 { curve[best - 2] } else { f64::INFINITY };
+        let is_best = curve[best..].iter().all(|&rmse| rmse >= curve[best - 1]) && before > curve[best - 1];
+        assert!(is_best, "{flags}: {best} of {curve:?}");
+        assert_eq!(record["data"]["entries"], 150);
+        curve
+    };
+    for algorithm in ["bayes", "sgd"] {
+        let flags = format!("--algorithm {algorithm} --patience 3");
+        let held_out = watched("held", &format!("{flags} --holdout 0.2"));
+        // A test set is not watched, whether or not there is a share to hold out.
+        assert_eq!(watched("both", &format!("{flags} --holdout 0.2 --test test.tns")), held_out);
+        let tenth = watched("tenth", &flags);
+        assert_ne!(tenth, held_out);
+        assert_eq!(watched("tested", &format!("{flags} --test test.tns")), tenth);
+    }
 }
 
 #[test]
@@ -156,28 +177,38 @@ fn a_warm_start_from_something_else_is_refused() {
 }
 
 #[test]
-fn every_method_core_scheme_and_preset_runs() {
+fn every_method_core_scheme_and_preset_runs_and_is_what_was_asked_for() {
     let folder = Folder::with_ratings();
-    for flags in [
-        "--method fast",
-        "--method opt",
-        "--method naive",
-        "--algorithm sgd --core diagonal",
-        "--algorithm als --core diagonal --couple 1=friends.tns,missing",
-        "--core full",
-        "--scheme blocks",
-        "--scheme lock-free --threads 2",
-        "--preset paper",
-        "--preset default --lambda-couple 2",
-        "--l1 --lambda-reg 0.01",
-        "--nonnegative",
-        "--orthogonal",
-        "--tolerance 0.1",
-        "--rate 0.01 --decay 0",
-        "--seed 7 --threads 2",
-        "--sizes 20,8,4",
+    for (flags, algorithm, name, value) in [
+        ("--method fast", "sgd", "/params/method", json!("fast")),
+        ("--method opt", "sgd", "/params/method", json!("opt")),
+        ("--method naive", "sgd", "/params/method", json!("naive")),
+        ("--algorithm sgd --core diagonal", "sgd", "/model/core", json!("diagonal")),
+        (
+            "--algorithm als --core diagonal --couple 1=friends.tns,missing",
+            "als",
+            "/model/core",
+            json!("diagonal"),
+        ),
+        ("--core full", "bayes", "/model/core", json!("full")),
+        ("--algorithm sgd --scheme blocks", "sgd", "/params/scheme", json!("blocks")),
+        ("--algorithm sgd --scheme lock-free --threads 2", "sgd", "/params/scheme", json!("lock-free")),
+        ("--preset paper", "sgd", "/params/start", json!("random")),
+        ("--preset default --lambda-couple 2", "sgd", "/params/lambda_couple", json!(2.0)),
+        ("--l1 --lambda-reg 0.5", "sgd", "/params/lambda_reg", json!(0.5)),
+        ("--l1 --lambda-reg 0.5", "sgd", "/params/l1", json!(true)),
+        ("--nonnegative", "sgd", "/params/nonnegative", json!(true)),
+        ("--orthogonal", "bayes", "/params/orthogonal", json!(true)),
+        ("--tolerance 0.9", "sgd", "/summary/stop", json!("tolerance")),
+        ("--rate 0.0078125 --decay 0", "sgd", "/history/2/rate", json!(0.0078125)),
+        ("--seed 7 --threads 2", "bayes", "/params/seed", json!(7)),
+        ("--sizes 20,8,4", "bayes", "/model/modes/0/size", json!(20)),
     ] {
-        folder.run(&format!("fit ratings.tns --rank 2 --epochs 3 --couple 1=friends.tns {flags}")).succeeds();
+        let words = format!("fit ratings.tns --rank 2 --epochs 3 --couple 1=friends.tns {flags} --out model");
+        folder.run(&words).succeeds();
+        let record = record(&folder, "model");
+        assert_eq!(record["params"]["algorithm"], algorithm, "{flags}");
+        assert_eq!(record.pointer(name), Some(&value), "{flags}: {name}");
     }
 }
 
@@ -216,14 +247,25 @@ fn a_diagonal_core_is_for_the_default_algorithm_too() {
 #[test]
 fn deterministic_runs_do_not_depend_on_the_threads() {
     let folder = Folder::with_ratings();
-    let model = |threads: usize| {
-        let out = format!("model{threads}");
-        let flags = "--rank 3 --epochs 4 --deterministic --couple 1=friends.tns,graph";
-        folder.run(&format!("fit ratings.tns {flags} --threads {threads} --out {out}")).succeeds();
-        let numbers = folder.list(&out).into_iter().find(|name| name.ends_with(".safetensors")).unwrap();
+    // Enough entries for two threads to share.
+    let entries: String = (0..4000)
+        .map(|n| format!("{} {} {} {}\n", n % 100 + 1, n / 100 + 1, n * 7 % 5 + 1, n % 97 % 5 + 1))
+        .collect();
+    folder.write("many.tns", entries);
+    let model = |threads: usize, flag: &str| {
+        let out = format!("model{threads}{flag}");
+        let flags = format!("--algorithm sgd --rank 3 --epochs 4 {flag}");
+        folder.run(&format!("fit many.tns {flags} --threads {threads} --out {out}")).succeeds();
+        assert_eq!(record(&folder, &out)["params"]["deterministic"], !flag.is_empty());
+        let numbers = folder.list(&out).into_iter().find(|name| name.ends_with("model.safetensors")).unwrap();
         fs::read(folder.path(&out).join(numbers)).unwrap()
     };
-    assert!(model(1) == model(2), "the models of 1 and 2 threads differ");
+    assert!(
+        model(1, "--deterministic") == model(2, "--deterministic"),
+        "the models of 1 and 2 threads differ"
+    );
+    // Nor is that so by itself.
+    assert!(model(1, "") != model(2, ""), "the models of 1 and 2 threads are the same without the flag");
 }
 
 #[test]
@@ -232,7 +274,7 @@ fn two_matrices_of_one_mode_and_file_name_are_told_apart() {
     let shown = folder
         .run("fit ratings.tns --couple 1=friends.tns --couple mode1=friends.tns,graph --rank 2 --epochs 2 --out model")
         .succeeds();
-    shown.says(&["those are taken for zeros", "mode1/friends (zeros", "mode1/friends#2 (graph"]);
+    shown.says(&["absent cells are taken as zeros", "mode1/friends (zeros", "mode1/friends#2 (graph"]);
 }
 
 #[test]

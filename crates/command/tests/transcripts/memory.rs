@@ -39,7 +39,7 @@ fn the_report_has_the_data_if_they_fit() {
     let folder = folder();
     let fit = "fit made.s3cmtf --rank 4 --epochs 5 --quiet --report page.html --out model";
     let page = || std::fs::read_to_string(folder.path("page.html")).unwrap();
-    let absent = "The data are not with the model";
+    let absent = "The training data are not saved with the model";
     // Less than training takes in memory, and enough to read the entries once more.
     let shown = folder.run(&format!("{fit} --memory 45MB")).succeeds();
     let shown = shown.says(&["they are read from disk instead"]);

@@ -40,13 +40,13 @@ fn training_entries_in_a_test_are_counted() {
     let some: String = read("ratings.tns").lines().take(7).map(|line| format!("{line}\n")).collect();
     folder.write("mixed.tns", read("test.tns") + &some);
     let fit = "fit ratings.tns --rank 2 --epochs 3 --quiet --out model --test";
-    let said = "mixed.tns: 7 of 47 test entries are training entries, too: errors on them flatter the model";
+    let said = "mixed.tns: 7 of 47 test entries are also training entries: errors on them are too optimistic";
     folder.run(&format!("{fit} mixed.tns")).succeeds().says(&[said]);
     folder.run("evaluate model mixed.tns").succeeds().says(&[said]);
     folder
         .run(&format!("{fit} ratings.tns"))
         .succeeds()
-        .says(&["ratings.tns: all test entries are training"]);
+        .says(&["ratings.tns: all test entries are also training"]);
     assert!(!folder.run(&format!("{fit} test.tns")).succeeds().stderr.contains("training entries"));
     folder.run("convert ratings.tns --out r.s3cmtf --quiet").succeeds();
     let stored = "fit r.s3cmtf --rank 2 --epochs 3 --quiet --memory 1MB --test mixed.tns";

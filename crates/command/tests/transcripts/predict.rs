@@ -76,7 +76,7 @@ fn cells_that_cannot_be_predicted() {
 fn unknown_ids_are_predicted_as_the_average_and_noted() {
     let folder = Folder::with_model();
     folder.write("late.tns", "1 1 1 4\n13 1 1 4\n");
-    let note = "note: late.tns: 1 of 2 entries name an id that training does not have";
+    let note = "note: late.tns: 1 of 2 entries have an id that is not in the model";
     let shown = folder.run("predict model late.tns").succeeds().says(&[note]);
     assert_eq!(shown.stdout.lines().count(), 2);
     folder.run("evaluate model late.tns").succeeds().says(&[note]).prints(&["unknown       1\n"]);
@@ -123,7 +123,9 @@ fn a_time_that_is_not_given_is_the_average_one_and_can_be_said() {
     let folder = crate::recommend::eaters("");
     folder.write("cells.csv", "user,place\nsue1,Sushi3\nsue2,Burger1\n");
     let shown = folder.run("predict model cells.csv").succeeds();
-    let shown = shown.says(&["cells.csv: has no column of date; predictions are for the average one (--at date=NAME says for which)"]);
+    let shown = shown.says(&[
+        "cells.csv: has no column date; predictions are for the average date (--at date=NAME says for which)",
+    ]);
     let values = |text: &str| -> Vec<f64> {
         text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect()
     };

@@ -82,7 +82,7 @@ fn a_person_reads_a_table_and_why() {
         "place for user sue1, date 2017-02; 8 seen left out",
         "predicted stars",
         "because of",
-        "What counts for sue1, of the concepts of place:",
+        "Concepts of place that matter to sue1:",
     ]);
     assert!(!shown.stdout.contains('\u{1b}') && shown.stderr.is_empty(), "{}", shown.stderr);
     let first = shown.stdout.lines().nth(3).unwrap();
@@ -235,7 +235,7 @@ fn odd_models_say_what_they_can() {
         ("five", "fit five.tns --rank 2 --quiet".into()),
     ] {
         folder.run(&format!("{fit} --out {name}")).succeeds();
-        folder.run(&format!("concepts {name}")).succeeds().prints(&["what goes together"]);
+        folder.run(&format!("concepts {name}")).succeeds().prints(&["strongest interactions"]);
         folder.run(&format!("concepts {name} --top 4294967295 --json")).succeeds();
         folder.run(&format!("clusters {name} --mode 2")).succeeds().prints(&["cluster"]);
         folder.run(&format!("clusters {name} --mode 2 --k 5")).succeeds().prints(&["cluster"]);
@@ -244,7 +244,7 @@ fn odd_models_say_what_they_can() {
         assert!(alike.stderr.contains("in one direction") || !name.starts_with("one"), "{}", alike.stderr);
         let who = if first == "1" { "1" } else { "sue1" };
         let flags = format!("--for 1={who} --mode 2 --include-seen");
-        folder.run(&format!("recommend {name} {flags}")).succeeds().prints(&["What counts for"]);
+        folder.run(&format!("recommend {name} {flags}")).succeeds().prints(&["that matter to"]);
         folder.run(&format!("recommend {name} --for 1 --mode 2 --include-seen")).succeeds().prints(&["rank"]);
         folder.run(&format!("report {name} -o page.html")).succeeds();
     }
@@ -322,10 +322,12 @@ fn measures_of_recommendations_are_read_as_a_table() {
     turned.prints(&["Top 3 of user for each place, 16 measured"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();
     let shown = folder.run("evaluate model test.csv --k 10").succeeds();
-    let shown = shown.says(&["note: model: the data of training are not there, so that what it has seen is"]);
+    let shown = shown
+        .says(&["note: model: the training data are not saved with the model, so that what it has seen is"]);
     shown.prints(&["seen ones too"]);
     let shown = folder.run("evaluate model test.csv").succeeds();
-    let shown = shown.says(&["the data of training are not there, so that recommendations are not measured"]);
+    let shown = shown
+        .says(&["the training data are not saved with the model, so that recommendations are not measured"]);
     assert!(!shown.stdout.contains("recall") && !shown.stdout.contains("of user:"), "{}", shown.stdout);
     shown.prints(&["RMSE", "By time of date:"]);
     folder.write("model/data.s3cmtf", "no problem");

@@ -62,7 +62,9 @@ fn without_the_data_a_note_says_what_is_left_out() {
     let shown = folder.run("report model -o page.html").succeeds();
     assert_eq!(shown.stderr, "note: model: no data.s3cmtf in it; what is about single entries is left out\n");
     let page = fs::read_to_string(folder.path("page.html")).unwrap();
-    assert!(page.contains("The data are not with the model, so how single predictions err cannot be known."));
+    assert!(page.contains(
+        "The training data are not saved with the model, so how single predictions err is unknown."
+    ));
 }
 
 #[test]
@@ -103,14 +105,14 @@ fn fit_writes_the_page_of_its_run() {
             "s3cmtf fit ratings.tns --rank 2 --epochs 3 --test test.tns --quiet --report page.html"
         )
     );
-    assert!(page.contains("test RMSE") && !page.contains("The data are not with the model"));
+    assert!(page.contains("test RMSE") && !page.contains("The training data are not saved with the model"));
     // Nothing else is left behind; neither where the model is saved without the data.
     let before = ["friends.tns", "genres.tns", "page.html", "ratings.tns", "test.tns"];
     assert_eq!(folder.list("."), before);
     folder.run("fit ratings.tns --rank 2 --quiet --no-data --out bare --report page.html").succeeds();
     assert_eq!(folder.list("bare"), ["model.safetensors", "run.json"]);
     let page = fs::read_to_string(folder.path("page.html")).unwrap();
-    assert!(!page.contains("The data are not with the model"));
+    assert!(!page.contains("The training data are not saved with the model"));
     // Told before the run, not after it.
     let shown = folder.run("fit ratings.tns --rank 2 --epochs 3 --report no/page.html").fails(1, &[]);
     assert_eq!(shown.stderr, "error: no: does not exist: create this folder first\n");

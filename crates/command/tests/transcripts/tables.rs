@@ -36,12 +36,12 @@ fn folder() -> Folder {
 fn names_go_in_and_come_out() {
     let folder = folder();
     folder.run(FIT).succeeds().says(&[
-        "films.csv: 2 of film have no entry in the tensor; they are kept, known from it alone",
-        "films.csv: 1 of the tensor's 9 of film are not in it",
+        "films.csv: 2 film ids have no entry in the tensor; they are kept, known from this table alone",
+        "1 of 9 film ids do not occur in films.csv",
     ]);
     folder.write("cells.csv", "when,film,user\n2017-03-05T10:00:00Z,F2,\"user, 3\"\n2019-01-01,F10,nobody\n");
     let shown = folder.run("predict model cells.csv --std").succeeds();
-    shown.says(&["cells.csv: 1 of 2 entries name an id that training does not have"]);
+    shown.says(&["cells.csv: 1 of 2 entries have an id that is not in the model"]);
     let shown = folder.run("predict model cells.csv").succeeds();
     let lines: Vec<&str> = shown.stdout.lines().collect();
     assert_eq!(lines[0], "user,film,when,predicted_stars");
@@ -66,7 +66,7 @@ fn predictions_go_to_tables_of_several_formats() {
     folder
         .run("fit p.parquet --rank 2 --epochs 3 --quiet")
         .succeeds()
-        .says(&["taken for: --modes user,film,when:month --value predicted_stars"]);
+        .says(&["inferred: --modes user,film,when:month --value predicted_stars"]);
 }
 
 #[cfg(unix)]
@@ -82,7 +82,7 @@ fn standard_input_is_known_by_its_content() {
         let line = line.replace("s3cmtf", crate::harness::BINARY);
         let output = folder.command("sh").args(["-c", &line]).output().unwrap();
         let shown = crate::harness::Shown::from(output).succeeds();
-        shown.says(&["taken for: --modes user,film,when:month --value stars"]);
+        shown.says(&["inferred: --modes user,film,when:month --value stars"]);
     }
     let line = format!("printf '1 1 5\\n2 1 3\\n' | {} check -", crate::harness::BINARY);
     let output = folder.command("sh").args(["-c", &line]).output().unwrap();
@@ -95,7 +95,7 @@ fn the_obvious_columns_need_no_words_and_others_are_listed() {
     folder
         .run("fit ratings.csv --rank 2 --epochs 3 --quiet")
         .succeeds()
-        .says(&["taken for: --modes user,film,when:month --value stars"]);
+        .says(&["inferred: --modes user,film,when:month --value stars"]);
     folder.run("fit films.csv --rank 2").fails(2, &["--modes should say", "title (The \"1\""]);
 }
 
@@ -122,7 +122,7 @@ fn several_files_and_packed_ones_are_one_table() {
 fn values_that_are_all_one_say_what_is_missing() {
     let folder = Folder::new();
     folder.write("bought.csv", "user,item\nann,1\nann,2\nbob,2\ncem,1\n");
-    let what = "every value is 1, so that the model predicts 1 everywhere: nothing says what was not chosen";
+    let what = "every value is 1, so that the model predicts 1 everywhere: there are no negative examples";
     folder.run("fit bought.csv --modes user,item --epochs 2").succeeds().says(&[what]);
     folder.write("likes.csv", "user,item,liked\nann,1,1\nann,2,1\nbob,2,1\ncem,1,1\n");
     let shown = folder.run("fit likes.csv --modes user,item --value liked --epochs 2").succeeds();
@@ -172,7 +172,7 @@ fn a_table_can_be_coupled_to_numbered_modes() {
     folder
         .run("fit ratings.tns --modes user,item,month --couple item=side.csv,zeros --rank 2 --epochs 3 --quiet")
         .succeeds()
-        .says(&["are not in it"]);
+        .says(&["ids do not occur in"]);
     folder.write("side.csv", "item,kind\n1,old\nzwei,new\n");
     folder
         .run("fit ratings.tns --modes user,item,month --couple item=side.csv,zeros --rank 2")

@@ -11,18 +11,6 @@ use crate::rows::Rows;
 use crate::vector::Plain;
 use crate::{Level, Shape, Side, Step, Sums, generic};
 
-/// Asks for the cache line at `address` to be brought near. Any address will do: a prefetch never faults.
-#[inline(always)]
-pub(crate) fn prefetch(address: *const f32) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 machine has SSE, and a prefetch has no effect that the language could see.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
 /// For each kernel a function that runs it on a level. The caller has checked the level and all lengths
 /// (`Kernels::new` and the public methods of `Kernels`).
 macro_rules! dispatch {

@@ -20,11 +20,12 @@ pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
 
+use crate::prefetch::prefetch_line;
 use crate::rows::Rows;
 use crate::vector::Vector;
 use crate::{Reg, Side, Step, Sums};
 
-/// Rows are brought near this many entries before they are needed.
+/// Rows are prefetched this many entries before they are needed.
 const AHEAD: usize = 8;
 
 /// The sum over `j` of `x[j]` times vector `at` of row `j` of `matrix`; `count` is a multiple of 4.
@@ -134,7 +135,7 @@ fn note_error(sums: &mut Sums, value: f32, prediction: f32) -> f32 {
     error
 }
 
-/// Asks for the rows of entries to come.
+/// Prefetches the rows of entries to come.
 #[inline(always)]
 fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
     look_ahead_at(side, side.rows.address(), entry);
@@ -144,10 +145,10 @@ fn look_ahead<R: Rows>(side: &Side<'_, R>, entry: usize) {
 fn look_ahead_at<R>(side: &Side<'_, R>, rows: *const f32, entry: usize) {
     if let Some(&index) = side.indices.get(entry + AHEAD) {
         let row = rows.wrapping_add(index.wrapping_sub(side.base) as usize * side.rank);
-        crate::arch::prefetch(row);
-        crate::arch::prefetch(row.wrapping_add(side.rank - 1));
+        prefetch_line(row);
+        prefetch_line(row.wrapping_add(side.rank - 1));
         if let Reg::Rows(rows) = side.reg {
-            crate::arch::prefetch(rows.as_ptr().wrapping_add(index as usize));
+            prefetch_line(rows.as_ptr().wrapping_add(index as usize));
         }
     }
 }

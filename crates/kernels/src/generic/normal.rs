@@ -1,6 +1,7 @@
 //! Sums over the entries of one row, from which the row is solved for.
 
 use super::AHEAD;
+use crate::prefetch::prefetch_line;
 use crate::vector::Vector;
 
 /// `out = sum_o w[o] slices[o]`.
@@ -80,8 +81,8 @@ impl Named<'_> {
     fn look_ahead(&self, entry: usize) {
         if let Some(&index) = self.indices.get(entry + AHEAD) {
             let row = self.rows.as_ptr().wrapping_add(index as usize * self.rank);
-            crate::arch::prefetch(row);
-            crate::arch::prefetch(row.wrapping_add(self.rank - 1));
+            prefetch_line(row);
+            prefetch_line(row.wrapping_add(self.rank - 1));
         }
     }
 }

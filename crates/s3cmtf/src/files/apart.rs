@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::atomic::parent;
+use super::temporary::parent;
 use crate::Error;
 
 /// Refuses an output that is one of the inputs, whatever either is called.

@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::folder::check_not_owned;
-use super::temporary::{Temporary, sweep};
+use super::owned::check_not_owned;
+use super::temporary::{Temporary, clear_away, parent, sweep};
 use crate::Error;
 
 /// Writes a file such that under its name there is always the old content or the whole new one.
@@ -153,19 +153,6 @@ fn swap(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// Moves what is not ours from the old folder to the new one, and deletes the rest.
-pub(super) fn clear_away(old: &Path, new: &Path, owned: &[&str]) -> io::Result<()> {
-    for entry in fs::read_dir(old)? {
-        let entry = entry?;
-        if owned.iter().any(|name| entry.file_name() == *name) {
-            fs::remove_file(entry.path())?;
-        } else if !new.join(entry.file_name()).exists() {
-            fs::rename(entry.path(), new.join(entry.file_name()))?;
-        }
-    }
-    fs::remove_dir(old)
-}
-
 /// Whether a file or folder could be created next to `path`.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
     Temporary::new(&resolve(path)?, "tmp", |name| fs::create_dir(name)).map(drop)
@@ -179,10 +166,6 @@ fn resolve(path: &Path) -> Result<PathBuf, Error> {
     } else {
         Ok(path.to_path_buf())
     }
-}
-
-pub(super) fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Makes renames in a folder last. Where a system cannot do that the files themselves are safe all the same.

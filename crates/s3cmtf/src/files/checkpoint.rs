@@ -10,16 +10,14 @@ use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::atomic::write_whole;
-use super::folder::{CHECKPOINT, check_replaceable};
-use super::model_file::{check_offsets, own_text};
+use super::model_file::check_offsets;
+use super::owned::{CHECKPOINT, CHECKPOINT_KEY as KEY, check_replaceable};
 use super::seal;
 use crate::error::Reason;
 use crate::{Checkpoint, CheckpointMeta, Error, StateArrays};
 
 /// The version of the format; a checkpoint is for the version of s3cmtf that wrote it, so no other is read.
 const FORMAT: u64 = 3;
-/// The key of the metadata.
-const KEY: &str = "s3cmtf-checkpoint";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -62,11 +60,6 @@ pub fn load_checkpoint(folder: &Path) -> Result<Checkpoint, Error> {
         _ => Error::io(&path, source),
     })?;
     from_bytes(&bytes).map_err(|what| Error::file(&path, what))
-}
-
-/// Whether a file is a checkpoint of ours, by what it says of itself.
-pub(super) fn is_checkpoint(path: &Path) -> bool {
-    own_text(path, KEY).is_some()
 }
 
 fn to_bytes(checkpoint: &Checkpoint) -> Result<Vec<u8>, Reason> {

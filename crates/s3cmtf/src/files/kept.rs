@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::owned::DATA;
 use super::problem_file::{Whole, content_check, load_open};
 use crate::{Error, Problem};
 
@@ -23,7 +24,7 @@ impl KeptData {
     pub fn new(problem: &Problem, folder: &Path) -> Result<Self, Error> {
         let beside =
             folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let path = folder.join(super::folder::DATA);
+        let path = folder.join(DATA);
         let io = |source| Error::io(&path, source);
         let whole = Whole::new(problem).map_err(|what| Error::file(&path, what))?;
         let mut out = BufWriter::new(tempfile::tempfile_in(beside).map_err(io)?);

@@ -31,6 +31,7 @@ mod lines;
 mod model_file;
 #[cfg(feature = "tables")]
 mod number;
+mod owned;
 mod pieces;
 mod problem_file;
 #[cfg(feature = "tables")]

@@ -275,7 +275,7 @@ pub fn open_problem(path: &Path) -> Result<StoredProblem, Error> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     let wrong = |reason: Reason| Error::file(path, reason);
     let Parts { modes, coupled, value, arrays, .. } = Parts::read(&file).map_err(wrong)?;
-    let entries = StoredEntries::new(&arrays, modes.len(), path).map_err(wrong)?;
+    let entries = arrays.stored(modes.len(), path).map_err(wrong)?;
     // Errors of reading name the file, those of what was read do not.
     StoredProblem::new(modes, Arc::new(entries), coupled, value).map_err(|error| match error {
         error @ (Error::Io { .. } | Error::File { .. }) => error,
@@ -412,8 +412,8 @@ fn check_places(arrays: &BTreeMap<String, Info>, room: u64) -> Result<(), String
 }
 
 /// The arrays that have not been used yet.
-pub(super) struct Arrays<'a> {
-    pub(super) file: &'a File,
+struct Arrays<'a> {
+    file: &'a File,
     start: u64,
     arrays: BTreeMap<String, Info>,
     checks: BTreeMap<String, String>,
@@ -421,7 +421,7 @@ pub(super) struct Arrays<'a> {
 
 impl Arrays<'_> {
     /// Where an array starts in the file, and how many bytes it has.
-    pub(super) fn find(&self, name: &str, dtype: &str) -> Result<(u64, usize), String> {
+    fn find(&self, name: &str, dtype: &str) -> Result<(u64, usize), String> {
         let info = self.arrays.get(name).ok_or_else(|| format!("has no array \"{name}\""))?;
         if info.dtype != dtype {
             return Err(format!("array \"{name}\" should be {dtype}, but is {}", info.dtype));
@@ -432,11 +432,31 @@ impl Arrays<'_> {
     }
 
     /// Compares an array's check with that of the header.
-    pub(super) fn compare(&self, name: &str, check: &str) -> Result<(), String> {
+    fn compare(&self, name: &str, check: &str) -> Result<(), String> {
         if self.checks.get(name).is_none_or(|known| known != check) {
             return Err(format!("is damaged: array \"{name}\" is not what was written"));
         }
         Ok(())
+    }
+
+    /// The entries of a tensor of so many modes, left in the file once their arrays have been seen to be whole.
+    fn stored(&self, order: usize, path: &Path) -> Result<StoredEntries, Reason> {
+        let len = self.find("value", "F32")?.1 / 4;
+        let mut starts = Vec::new();
+        let modes = (0..order).map(|mode| (format!("entry.{mode}"), "U32"));
+        for (name, dtype) in modes.chain([("value".to_owned(), "F32")]) {
+            let (start, bytes) = self.find(&name, dtype)?;
+            if bytes / 4 != len {
+                let what = format!("array \"{name}\" has {} numbers, but there are {len} values", bytes / 4);
+                return Err(what.into());
+            }
+            let check = pieces::check_in_file(self.file, start, bytes)
+                .map_err(|error| Reason::new(format!("array \"{name}\" cannot be read"), error))?;
+            self.compare(&name, &check)?;
+            starts.push(start);
+        }
+        let file = self.file.try_clone().map_err(|error| Reason::new("cannot be opened again", error))?;
+        Ok(StoredEntries::new(path, file, starts, len))
     }
 
     fn take<T: Number>(&mut self, name: &str, dtype: &str) -> Result<Vec<T>, Reason> {

@@ -5,7 +5,6 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::pieces::{self, Number};
-use super::problem_file::Arrays;
 use crate::error::Reason;
 use crate::{Blocks, Error, Scratch, Visit};
 
@@ -22,24 +21,9 @@ pub(super) struct StoredEntries {
 }
 
 impl StoredEntries {
-    /// The entries of a tensor of so many modes, whose arrays are whole.
-    pub(super) fn new(arrays: &Arrays<'_>, order: usize, path: &Path) -> Result<Self, Reason> {
-        let len = arrays.find("value", "F32")?.1 / 4;
-        let mut starts = Vec::new();
-        let modes = (0..order).map(|mode| (format!("entry.{mode}"), "U32"));
-        for (name, dtype) in modes.chain([("value".to_owned(), "F32")]) {
-            let (start, bytes) = arrays.find(&name, dtype)?;
-            if bytes / 4 != len {
-                let what = format!("array \"{name}\" has {} numbers, but there are {len} values", bytes / 4);
-                return Err(what.into());
-            }
-            let check = pieces::check_in_file(arrays.file, start, bytes)
-                .map_err(|error| Reason::new(format!("array \"{name}\" cannot be read"), error))?;
-            arrays.compare(&name, &check)?;
-            starts.push(start);
-        }
-        let file = arrays.file.try_clone().map_err(|error| Reason::new("cannot be opened again", error))?;
-        Ok(StoredEntries { path: path.to_owned(), file, starts, len })
+    /// Entries whose arrays, one per mode and that of the values, are whole and of the same length.
+    pub(super) fn new(path: &Path, file: File, starts: Vec<u64>, len: usize) -> Self {
+        StoredEntries { path: path.to_owned(), file, starts, len }
     }
 }
 

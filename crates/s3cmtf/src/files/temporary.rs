@@ -6,7 +6,6 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::atomic::{clear_away, parent};
 use crate::Error;
 
 /// What is younger may belong to a process that has not come to lock it yet.
@@ -110,6 +109,24 @@ fn remove_owned(folder: &Path, owned: &[&str]) -> io::Result<()> {
         }
     }
     fs::remove_dir(folder)
+}
+
+/// Moves what is not ours from the old folder to the new one, and deletes the rest.
+pub(super) fn clear_away(old: &Path, new: &Path, owned: &[&str]) -> io::Result<()> {
+    for entry in fs::read_dir(old)? {
+        let entry = entry?;
+        if owned.iter().any(|name| entry.file_name() == *name) {
+            fs::remove_file(entry.path())?;
+        } else if !new.join(entry.file_name()).exists() {
+            fs::rename(entry.path(), new.join(entry.file_name()))?;
+        }
+    }
+    fs::remove_dir(old)
+}
+
+/// The folder that a path is in.
+pub(super) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(all(test, unix))]

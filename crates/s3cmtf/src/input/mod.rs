@@ -2,6 +2,7 @@
 
 mod attributes;
 pub(crate) mod couple;
+mod matrices;
 mod new_data;
 mod note;
 mod source;

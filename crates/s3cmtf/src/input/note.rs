@@ -95,35 +95,35 @@ impl fmt::Display for Note {
         match self {
             Note::Taken(recipe) => {
                 let modes: Vec<String> = recipe.modes.iter().map(ToString::to_string).collect();
-                write!(f, "taken for: modes {}", modes.join(","))?;
+                write!(f, "inferred: modes {}", modes.join(","))?;
                 recipe.value.as_ref().map_or(Ok(()), |value| write!(f, ", value {value}"))
             }
             Note::Average { table, mode } => {
-                write!(f, "{table}: has no column of {mode}; predictions are for the average one")
+                write!(f, "{table}: has no column {mode}; predictions are for the average {mode}")
             }
             Note::Skipped { table, count, of, first } => write!(
                 f,
                 "{table}: {count} of {of} rows have an empty cell and are left out, the first is {first}"
             ),
             Note::Attributes { table, mode, taken, left_out } => {
-                write!(f, "{table}: taken for what is known of {mode}: {}", taken.join("; "))?;
+                write!(f, "{table}: attributes of {mode}: {}", taken.join("; "))?;
                 let left: Vec<String> =
                     left_out.iter().map(|(name, why)| format!("{name} ({why})")).collect();
                 if left.is_empty() { Ok(()) } else { write!(f, "; left out: {}", left.join(", ")) }
             }
             Note::Zeros { table } => write!(
                 f,
-                "{table}: its cells are all alike, and would tell nothing if the others were missing; those are taken for zeros"
+                "{table}: its cells are all alike, so absent cells are taken as zeros: as missing ones they would carry no information"
             ),
             Note::Lists { table, column } => {
-                write!(f, "{table}: column {column} looks like lists: split=| takes them apart")
+                write!(f, "{table}: column {column} looks like lists: split=| splits them")
             }
             Note::Added { table, count, mode } => write!(
                 f,
-                "{table}: {count} of {mode} have no entry in the tensor; they are kept, known from it alone"
+                "{table}: {count} {mode} ids have no entry in the tensor; they are kept, known from this table alone"
             ),
             Note::Absent { table, count, of, mode } => {
-                write!(f, "{table}: {count} of the tensor's {of} of {mode} are not in it")
+                write!(f, "{count} of {of} {mode} ids do not occur in {table}")
             }
             Note::Constant { name, value } => {
                 match name {
@@ -138,8 +138,8 @@ impl fmt::Display for Note {
                 match value {
                     // What people have who know what was chosen, and nothing else.
                     1.0 => f.write_str(
-                        ": nothing says what was not chosen; give how often or how much, or rows with the value 0 for some of \
-                         what was not",
+                        ": there are no negative examples; give counts or amounts as values, or rows with the value 0 for \
+                         some of what was not chosen",
                     ),
                     _ => f.write_str(": there is nothing to learn from them"),
                 }

@@ -387,7 +387,7 @@ mod tests {
         let mut notes = Vec::new();
         let (problem, given) =
             Input::new(ratings().0).read(None, &mut |note| notes.push(note.to_string())).unwrap();
-        assert_eq!(notes, ["taken for: modes user,film, value rating"]);
+        assert_eq!(notes, ["inferred: modes user,film, value rating"]);
         assert_eq!((given, problem.entries().values()), (4, &[4.0, 2.5, 5.0][..]));
         assert_eq!(problem.notes(), ["ratings: 1 duplicate entry was merged into the mean of the values"]);
         assert_eq!((problem.modes()[1].label(0).as_ref(), problem.value()), ("Heat", Some("rating")));
@@ -416,7 +416,7 @@ mod tests {
             input.read(None, &mut |note| notes.push(note.to_string())).unwrap();
             notes
         };
-        let what = "is 1, so that the model predicts 1 everywhere: nothing says what was not chosen; give how often or how \
+        let what = "is 1, so that the model predicts 1 everywhere: there are no negative examples; give how often or how \
                     much, or rows with the value 0 for some of what was not";
         assert_eq!(told(1.0, Some("rating")), [format!("every value of rating {what}")]);
         // Rows that are counted, of which each is there once.
@@ -460,8 +460,8 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "genres: 1 of film have no entry in the tensor; they are kept, known from it alone",
-                "genres: 1 of the tensor's 2 of film are not in it"
+                "genres: 1 film ids have no entry in the tensor; they are kept, known from this table alone",
+                "1 of 2 film ids do not occur in genres"
             ]
         );
         let error = read(&["0", "1"]).unwrap_err();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Entries;
-use super::holdout::{Bits, HoldOut};
+use super::bits::Bits;
 use crate::Error;
 
 /// Entries that are kept elsewhere than in memory.
@@ -71,29 +71,23 @@ impl EntrySource {
         Ok(sum / self.len().max(1) as f64)
     }
 
-    /// Holds entries out: what is left, and those. Both have at least one entry.
-    pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(EntrySource, EntrySource), Error> {
-        let held = how.choose(self, seed)?;
-        let count = held.count();
-        if count == 0 {
-            let what = "every id has a single entry, so none can be held out";
-            return Err(Error::Problem(what.into()));
-        }
-        Ok(match self {
+    /// The entries whose bit is 0, and those whose bit is 1, of which there are `count`.
+    pub(super) fn part_by(&self, bits: Bits, count: usize) -> (EntrySource, EntrySource) {
+        match self {
             EntrySource::Memory(entries) => {
                 let (held, kept): (Vec<u32>, Vec<u32>) =
-                    (0..entries.len() as u32).partition(|&place| held.get(place as usize));
+                    (0..entries.len() as u32).partition(|&place| bits.get(place as usize));
                 (EntrySource::Memory(entries.select(&kept)), EntrySource::Memory(entries.select(&held)))
             }
             EntrySource::Stored(StoredEntries { blocks, parts, len }) => {
-                let held = Arc::new(held);
+                let bits = Arc::new(bits);
                 let part = |bit: bool, len: usize| {
-                    let parts = parts.iter().cloned().chain([(Arc::clone(&held), bit)]).collect();
+                    let parts = parts.iter().cloned().chain([(Arc::clone(&bits), bit)]).collect();
                     EntrySource::Stored(StoredEntries { blocks: Arc::clone(blocks), parts, len })
                 };
                 (part(false, len - count), part(true, count))
             }
-        })
+        }
     }
 
     /// All entries in memory.
@@ -139,6 +133,7 @@ impl StoredEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::HoldOut;
 
     /// Entries that come in blocks of a few.
     struct Few(Entries, usize);

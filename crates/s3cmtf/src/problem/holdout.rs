@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use serde::{Deserialize, Serialize};
 
+use super::bits::Bits;
 use super::entry_source::EntrySource;
 use super::{Entries, Problem};
 use crate::Error;
@@ -57,7 +58,7 @@ impl HoldOut {
 
 impl HoldOut {
     /// Says of each entry whether it is held out.
-    pub(super) fn choose(self, entries: &EntrySource, seed: u64) -> Result<Bits, Error> {
+    fn choose(self, entries: &EntrySource, seed: u64) -> Result<Bits, Error> {
         let mut held = Bits::default();
         match self {
             HoldOut::Random(share) => {
@@ -89,6 +90,19 @@ fn each_row(entries: &EntrySource, mode: usize, visit: &mut dyn FnMut(u32)) -> R
         lists[mode].iter().for_each(|&row| visit(row));
         Ok(())
     })
+}
+
+impl EntrySource {
+    /// Holds entries out: what is left, and those. Both have at least one entry.
+    pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(EntrySource, EntrySource), Error> {
+        let held = how.choose(self, seed)?;
+        let count = held.count();
+        if count == 0 {
+            let what = "every id has a single entry, so none can be held out";
+            return Err(Error::Problem(what.into()));
+        }
+        Ok(self.part_by(held, count))
+    }
 }
 
 impl Problem {
@@ -210,33 +224,6 @@ impl<T: Copy + Eq + Hash> Leave<T> {
         *left -= 1;
         *wanted -= usize::from(chosen);
         chosen
-    }
-}
-
-/// A bit for each entry.
-#[derive(Default)]
-pub(super) struct Bits {
-    words: Vec<u64>,
-    len: usize,
-}
-
-impl Bits {
-    fn push(&mut self, bit: bool) {
-        let (word, place) = (self.len / 64, self.len % 64);
-        if place == 0 {
-            self.words.push(0);
-        }
-        self.words[word] |= u64::from(bit) << place;
-        self.len += 1;
-    }
-
-    pub(super) fn get(&self, place: usize) -> bool {
-        self.words[place / 64] >> (place % 64) & 1 == 1
-    }
-
-    /// How many are set.
-    pub(super) fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is to be factorized: a sparse tensor and the matrices coupled to it, checked once and then immutable.
 
+mod bits;
 mod cells;
 mod coarse;
 mod coupled;

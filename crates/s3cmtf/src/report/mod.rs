@@ -176,7 +176,7 @@ fn no_concepts<T>() -> Section<T> {
 }
 
 fn no_data<T>(what: &str) -> Section<T> {
-    Section::Absent(format!("The data are not with the model, so {what} cannot be known."))
+    Section::Absent(format!("The training data are not saved with the model, so {what} is unknown."))
 }
 
 /// A name as it is shown.

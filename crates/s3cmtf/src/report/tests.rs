@@ -169,7 +169,7 @@ fn bare(rank: usize, order: usize) -> (Model, Record) {
 fn what_cannot_be_known_is_absent_and_says_why() {
     let (model, record) = bare(2, 2);
     let report = Report::new(&model, &record, Known::default(), &Options::default()).unwrap();
-    let why = "The data are not with the model, so how single predictions err cannot be known.";
+    let why = "The training data are not saved with the model, so how single predictions err is unknown.";
     assert_eq!(report.residuals, Section::Absent(why.into()));
     assert!(report.recommendations.shown().is_none() && report.glance.values.is_none());
     assert!(report.groups.shown().is_none() && report.core.shown().is_some());

@@ -294,7 +294,8 @@ mod tests {
         let base = Params { nonnegative: true, ranks: vec![2], ..Params::sgd() };
         let tried = tried(&base, &[Algorithm::Bayes, Algorithm::Sgd], |params| 1.0 / params.ranks[0] as f64);
         assert!(tried.iter().all(|params| params.algorithm == Algorithm::Sgd && params.nonnegative));
-        assert!(ranks(&tried).contains(&1024) || ranks(&tried).iter().all(|&rank| rank < 1024));
+        // Ranks grow by a half as long as that helps; the next would be 1233, above the largest that there is.
+        assert_eq!(ranks(&tried).into_iter().max(), Some(822));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 mod blocks;
 mod cursor;
+mod detect;
 mod encoding;
 mod opening;
 mod piece;
 mod records;
+mod sample;
 mod separator;
 
 pub(super) use blocks::{find_row, read};

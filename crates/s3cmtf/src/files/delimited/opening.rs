@@ -4,60 +4,16 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::Separator;
-use super::cursor::{Cursor, Next, Stop};
-use super::encoding::decode;
+use super::detect::separator_of;
+use super::sample::sample;
 use crate::Error;
 use crate::files::limits::MOST_COLUMNS;
 use crate::files::source::Text;
 use crate::table::{Selector, Want};
 
-/// As many records as decide.
-const RECORDS: usize = 100;
 /// The bytes that are looked at first, and at most where records are very long.
 const HEAD: usize = 1 << 16;
 const LONGEST_HEAD: usize = 1 << 24;
-
-/// The first records of a text.
-pub(super) struct Sample {
-    pub(super) rows: Vec<Vec<String>>,
-    /// A record with wrong quotes follows.
-    pub(super) broken: bool,
-    /// How many bytes the records take.
-    pub(super) bytes: usize,
-}
-
-/// The first records of a text; the last is left out if it may go on, which `whole` denies.
-pub(super) fn sample(text: &[u8], whole: bool, separator: Separator) -> Sample {
-    let mut cursor = Cursor::new(text, separator);
-    let mut sample = Sample { rows: Vec::new(), broken: false, bytes: 0 };
-    while sample.rows.len() < RECORDS && cursor.next_record() {
-        match record(&mut cursor) {
-            Ok(_) if !whole && cursor.at == text.len() && !text.ends_with(b"\n") => break,
-            Ok(row) => sample.rows.push(row),
-            Err(stop) => {
-                sample.broken = whole || stop != Stop::Open;
-                break;
-            }
-        }
-        sample.bytes = cursor.at;
-    }
-    sample
-}
-
-fn record(cursor: &mut Cursor) -> Result<Vec<String>, Stop> {
-    let mut row = Vec::new();
-    loop {
-        // One more than are read says that there are too many.
-        if row.len() <= MOST_COLUMNS {
-            row.push(decode(cursor.field()?).into_owned());
-        } else {
-            cursor.skip()?;
-        }
-        if cursor.pass() == Next::Record {
-            return Ok(row);
-        }
-    }
-}
 
 /// Whether fields differ from each other and from all below them, as names do and data seldom.
 fn look_like_headings(first: &[String], rows: &[Vec<String>]) -> bool {
@@ -136,7 +92,7 @@ impl Opening {
             if let Some(what) = no_text(head) {
                 return Err(Error::file(path, what));
             }
-            let separator = if blanks { Separator::Blanks } else { Separator::detect(head, whole, path) };
+            let separator = if blanks { Separator::Blanks } else { separator_of(head, whole, path) };
             let sample = sample(head, whole, separator);
             if whole || sample.broken || sample.rows.len() >= 2 || size >= LONGEST_HEAD {
                 break (separator, sample);

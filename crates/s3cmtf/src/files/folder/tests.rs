@@ -2,6 +2,7 @@
 
 use super::super::seal;
 use super::*;
+use crate::files::owned::check_not_owned;
 use crate::table::{Binning, time::Bin};
 use crate::{
     Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale, Stop,
