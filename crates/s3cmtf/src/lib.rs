@@ -52,6 +52,7 @@ pub mod files;
 #[cfg(feature = "tables")]
 pub mod input;
 mod layout;
+mod likelihood;
 mod model;
 mod params;
 #[cfg(feature = "tables")]

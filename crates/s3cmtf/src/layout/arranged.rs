@@ -7,6 +7,7 @@ use super::distinct::Distinct;
 use super::sorted::{Sample, best_partner};
 use super::view::{Plan, View};
 use crate::Error;
+use crate::likelihood;
 use crate::problem::EntrySource;
 
 /// What is known of entries before they are ordered.
@@ -66,7 +67,7 @@ impl EntryStats {
             values.iter().for_each(|&value| squares += (f64::from(value) - mean).powi(2));
             Ok(())
         })?;
-        let spread = spread(mean, squares / len.max(1) as f64);
+        let spread = likelihood::unit(mean, squares / len.max(1) as f64);
         let distinct = match entries {
             EntrySource::Memory(entries) => Distinct::collect(entries.values()),
             EntrySource::Stored(_) => None,
@@ -78,16 +79,6 @@ impl EntryStats {
 /// The last row of modes of so many rows.
 pub(crate) fn last_rows(rows: &[usize]) -> Vec<u32> {
     rows.iter().map(|&rows| rows.saturating_sub(1) as u32).collect()
-}
-
-/// What values of this mean and variance are divided by.
-fn spread(mean: f64, variance: f64) -> f64 {
-    if variance > 1e-12 * mean * mean {
-        variance.sqrt()
-    } else {
-        // Equal values, up to rounding: hardly any spread.
-        (1e-6 * mean.abs()).max(1e-30)
-    }
 }
 
 /// Entries as seen from each mode.

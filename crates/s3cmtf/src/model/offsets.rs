@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Model;
-use super::predict::clipped;
 use crate::Error;
+use crate::likelihood;
 use crate::problem::{Entries, EntrySource, Mode};
 
 /// The mean of the values and an offset for each row of every mode: predictions that a model should beat.
@@ -57,7 +57,7 @@ impl Offsets {
         entries.each(&mut |lists, values| {
             for (place, &value) in values.iter().enumerate() {
                 let prediction = self.predict(lists.iter().map(|list| list[place])) as f32;
-                squares += (f64::from(value) - f64::from(clipped(prediction, range))).powi(2);
+                squares += (f64::from(value) - f64::from(likelihood::mean(prediction, range))).powi(2);
                 plain += (f64::from(value) - f64::from(self.mean)).powi(2);
             }
             Ok(())

@@ -9,6 +9,7 @@ use super::offsets::no_better;
 use super::{Model, locate_cells};
 use crate::Error;
 use crate::layout::{Chunks, Contraction, Order, deal};
+use crate::likelihood;
 use crate::problem::{Cells, Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
@@ -64,8 +65,8 @@ impl ErrorSums {
     /// The same one by one, in 64 bits.
     fn wide(values: &[f32], predictions: &[f32], range: [f32; 2]) -> Self {
         let errors = values.iter().zip(predictions);
-        let errors =
-            errors.map(|(&value, &prediction)| f64::from(value) - f64::from(clipped(prediction, range)));
+        let errors = errors
+            .map(|(&value, &prediction)| f64::from(value) - f64::from(likelihood::mean(prediction, range)));
         errors.fold(ErrorSums::default(), |sums, error| {
             sums + ErrorSums { squared: error * error, absolute: error.abs() }
         })
@@ -83,7 +84,7 @@ impl ErrorSums {
             for (values, predictions) in values.chunks(LANES).zip(predictions.chunks(LANES)) {
                 let lanes = squared.iter_mut().zip(&mut absolute).zip(values.iter().zip(predictions));
                 for ((squared, absolute), (value, &prediction)) in lanes {
-                    let error = value - clipped(prediction, [low, high]);
+                    let error = value - likelihood::mean(prediction, [low, high]);
                     *squared += error * error;
                     *absolute += error.abs();
                 }
@@ -98,33 +99,23 @@ impl ErrorSums {
     }
 }
 
-/// Whether values of this range scatter, given their variance around predictions: by more than a hundredth of the range.
-pub(crate) fn is_noisy(variance: f64, [low, high]: [f32; 2]) -> bool {
-    variance.sqrt() > 0.01 * (f64::from(high) - f64::from(low))
-}
-
-pub(crate) fn clipped(prediction: f32, [low, high]: [f32; 2]) -> f32 {
-    // Not `max` and `min`, which would turn a NaN into a number that nobody notices.
-    if prediction < low {
-        low
-    } else if prediction > high {
-        high
-    } else {
-        prediction
-    }
-}
-
 impl Model {
     /// Whether predictions stay within the observed range unless somebody wants them raw: where values scatter, what lies
     /// beyond is too far out. Factors that are exact know better, and those of `sgd` and `als` may be.
     pub fn clips(&self) -> bool {
-        self.uncertainty.as_ref().is_some_and(|uncertainty| is_noisy(uncertainty.noise.into(), self.range))
+        self.uncertainty
+            .as_ref()
+            .is_some_and(|uncertainty| likelihood::is_noisy(uncertainty.noise.into(), self.range))
     }
 
     /// A prediction as it is shown: kept within the observed range if `clip` says so, or where it does not, if the model
     /// [clips](Model::clips).
     pub fn shown(&self, prediction: f32, clip: Option<bool>) -> f32 {
-        if clip.unwrap_or_else(|| self.clips()) { clipped(prediction, self.range) } else { prediction }
+        if clip.unwrap_or_else(|| self.clips()) {
+            likelihood::mean(prediction, self.range)
+        } else {
+            prediction
+        }
     }
 
     /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range. An id that the
@@ -147,7 +138,8 @@ impl Model {
             prepared.sum(|entries, predictions| Pieces(vec![(entries, predictions.to_vec())]));
         for (entries, predictions) in pieces.0 {
             for (&place, prediction) in prepared.chunks.places[entries].iter().zip(predictions) {
-                result[place as usize] = if clip { clipped(prediction, self.range) } else { prediction };
+                result[place as usize] =
+                    if clip { likelihood::mean(prediction, self.range) } else { prediction };
             }
         }
         result

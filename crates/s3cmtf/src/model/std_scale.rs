@@ -2,14 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::predict::clipped;
+use crate::likelihood::{self, WITHIN};
 
 /// The number of points of a [`StdScale`] that was fitted.
 pub(crate) const POINTS: usize = 8;
 /// A point counts as so many entries of the mean scale, so that a few entries alone do not say much.
 const PRIOR: f64 = 50.0;
-/// The shares of a normal distribution within one and within two standard deviations.
-const WITHIN: [f64; 2] = [0.6827, 0.9545];
 /// So many scales are tried between the one that is right for one standard deviation and that for two.
 const TRIES: usize = 40;
 /// Scales beyond are of entries that say nothing of others.
@@ -71,7 +69,7 @@ impl StdScale {
 
     /// The scale of a prediction that is kept within a range.
     pub(super) fn within(&self, prediction: f32, range: [f32; 2]) -> f32 {
-        self.at(clipped(prediction, range))
+        self.at(likelihood::mean(prediction, range))
     }
 
     /// Whether no point is impossible.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::entries::{Entries, UNKNOWN};
 use super::scan::first_place;
 use crate::Error;
+
+/// The row of an id that the model does not know.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// Cells by their indices, one array per mode: what a prediction is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,21 +97,10 @@ impl AsRef<Cells> for Cells {
     }
 }
 
-impl AsRef<Cells> for Entries {
-    fn as_ref(&self) -> &Cells {
-        self.cells()
-    }
-}
-
-impl From<Entries> for Cells {
-    fn from(entries: Entries) -> Self {
-        entries.into_cells()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Entries;
 
     #[test]
     fn cells_are_entries_without_values() {

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::cells::Cells;
+use super::cells::{Cells, UNKNOWN};
 use super::scan::first_place;
 use crate::Error;
-
-/// The row of an id that the model does not know.
-pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// Observed cells: one array of indices per mode and one of values. A cell that is not here is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,5 +139,17 @@ impl Entries {
 
     pub(super) fn into_cells(self) -> Cells {
         self.cells
+    }
+}
+
+impl AsRef<Cells> for Entries {
+    fn as_ref(&self) -> &Cells {
+        self.cells()
+    }
+}
+
+impl From<Entries> for Cells {
+    fn from(entries: Entries) -> Self {
+        entries.into_cells()
     }
 }

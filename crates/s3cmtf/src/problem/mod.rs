@@ -21,11 +21,11 @@ mod split;
 mod stored;
 
 pub use cells::Cells;
+pub(crate) use cells::UNKNOWN;
 pub use coupled::{Absent, Coupled};
 use duplicates::Duplicate;
 pub use duplicates::Duplicates;
 pub use entries::Entries;
-pub(crate) use entries::UNKNOWN;
 pub(crate) use entry_source::EntrySource;
 pub use entry_source::{Blocks, Visit};
 pub use holdout::HoldOut;

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::cells::Cells;
-use super::entries::UNKNOWN;
+use super::cells::{Cells, UNKNOWN};
 use super::mode::Mode;
 
 /// Whether a table with one number for each of `size` ids is affordable, and beats searching for `ids` of them.

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::job::FitResult;
 use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::model::SimpleErrors;
@@ -118,13 +117,6 @@ fn fill<T: Copy>(
         found.ok_or_else(|| Error::Problem(format!("the checkpoint has no \"{name}\" that fits the run")))?;
     values.copy_from_slice(&found);
     Ok(())
-}
-
-impl EarlyStop {
-    pub(super) fn new(fitted: &FitResult) -> Self {
-        let FitResult { best_epoch, stop, test_rmse, simple, seconds, .. } = *fitted;
-        EarlyStop { best_epoch, stop, test_rmse, simple, seconds, validation: fitted.validation.clone() }
-    }
 }
 
 impl Checkpoint {

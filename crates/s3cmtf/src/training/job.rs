@@ -1,25 +1,13 @@
-//! One fit, or with patience two: on a part of the entries, and then on all of them for as many epochs as were best.
+//! What is to be fitted, what all fits of a run share, and what comes of one.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use super::als::AlsEngine;
-use super::bayes::BayesEngine;
-use super::checkpoint::{Checkpointer, EarlyStop};
-use super::engine::Engine;
-use super::offsets;
-use super::run::{DataRecord, Epoch, Stop};
-use super::sgd::SgdEngine;
-use super::train::train;
-use crate::Error;
+use super::checkpoint::Checkpointer;
+use super::run::{Epoch, Stop};
 use crate::layout::MemoryBudget;
-use crate::model::{Model, Offsets, SimpleErrors};
-use crate::params::{Algorithm, CheckedParams, CommonParams, CoreKind, Params};
-use crate::problem::{EntrySource, HoldOut, Mode, Problem};
-
-/// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
-/// start. On noisy data that is wasted: about as long as a run of bayes takes there, and longer than one of sgd.
-const EXACT_WORK: f64 = 2e8;
-const EXACT_EPOCHS: usize = 30;
+use crate::model::{Model, SimpleErrors};
+use crate::params::CheckedParams;
+use crate::problem::{EntrySource, Problem};
 
 /// Entries, by the problem's rows, to evaluate models on.
 #[derive(Default)]
@@ -46,28 +34,6 @@ pub(super) struct FitResult {
     pub(super) halvings: u32,
 }
 
-impl FitResult {
-    /// Takes over what a run on a part of the entries found out for this one on all of them. Entries that were held out
-    /// then are not held out now, so that their RMSE is that of then.
-    fn after(&mut self, first: &EarlyStop) {
-        self.seconds += first.seconds;
-        if self.stop == Stop::Epochs {
-            self.stop = first.stop;
-        }
-        self.test_rmse = self.test_rmse.or(first.test_rmse);
-        self.simple = self.simple.or(first.simple);
-        for (epoch, &rmse) in self.history.iter_mut().zip(&first.validation) {
-            epoch.validation_rmse = Some(rmse);
-        }
-        self.validation.clone_from(&first.validation);
-    }
-
-    /// What patience has seen.
-    pub(super) fn watched(&self) -> Vec<f64> {
-        self.history.iter().filter_map(|epoch| epoch.validation_rmse).collect()
-    }
-}
-
 /// What is fitted, and how.
 pub(super) struct FitJob<'a> {
     /// The problem without its entries.
@@ -86,136 +52,4 @@ pub(super) struct RunContext<'a, 'k> {
     pub(super) interrupt: &'a AtomicBool,
     pub(super) observe: &'a mut dyn FnMut(&Epoch),
     pub(super) checkpointer: Checkpointer<'k>,
-}
-
-impl<'a> RunContext<'a, '_> {
-    /// Fits all entries of a problem, which has none itself.
-    pub(super) fn all(
-        &mut self,
-        problem: &Problem,
-        entries: EntrySource,
-        test: Option<EntrySource>,
-    ) -> Result<FitResult, Error> {
-        let params = self.params;
-        self.one(FitJob { problem, entries, params, sets: Sets { reported: test, watched: None } })
-    }
-
-    /// Fits what is left when some entries are held out, and with patience all of them then; tells `data` what was fitted.
-    pub(super) fn held_out(
-        &mut self,
-        problem: &Problem,
-        entries: EntrySource,
-        how: HoldOut,
-        test: Option<EntrySource>,
-        data: &mut DataRecord,
-    ) -> Result<FitResult, Error> {
-        let params = self.params;
-        let CommonParams { patience, seed, .. } = *params.common();
-        let whole = patience.map(|_| entries.clone());
-        let (rest, held) = entries.split(how, seed)?;
-        if test.is_none() {
-            data.test_entries = held.len();
-        }
-        let sets = match test.clone() {
-            None => Sets { reported: Some(held), watched: None },
-            test => Sets { reported: test, watched: Some(held) },
-        };
-        let Some(whole) = whole else {
-            data.entries = rest.len();
-            data.mean = rest.mean()?;
-            data.fingerprint = problem.fingerprint_with(&rest)?.0;
-            data.holdout = sets.watched.is_none().then_some(how);
-            return self.one(FitJob { problem, entries: rest, params, sets });
-        };
-        let first = match self.checkpointer.resumed_first() {
-            Some(first) => first,
-            None => {
-                let mut first = self.one(FitJob { problem, entries: rest, params, sets })?;
-                first.validation = first.watched();
-                if self.interrupt.load(Ordering::Relaxed) || first.best_epoch == 0 {
-                    return Ok(first);
-                }
-                EarlyStop::new(&first)
-            }
-        };
-        self.checkpointer.about.first = Some(first.clone());
-        let params = &params.for_epochs(first.best_epoch);
-        let sets = Sets { reported: test, watched: None };
-        let mut last = self.one(FitJob { problem, entries: whole, params, sets })?;
-        last.after(&first);
-        Ok(last)
-    }
-
-    /// Fits all entries exactly, if that can be and says something.
-    pub(super) fn exact(
-        &mut self,
-        problem: &Problem,
-        entries: &EntrySource,
-        test: Option<EntrySource>,
-    ) -> Result<Option<FitResult>, Error> {
-        let params = self.params;
-        let CheckedParams::Als(own) = params else { return Ok(None) };
-        let job =
-            |entries, reported| FitJob { problem, entries, params, sets: Sets { reported, watched: None } };
-        let mut engine = AlsEngine::exact(job(entries.clone(), test.clone()), own, self)?;
-        let result = train(&mut engine, params.common(), self)?;
-        if !engine.is_exact() {
-            return Ok(None);
-        }
-        Baselines::new(&job(entries.clone(), test))?.add_to(result).map(Some)
-    }
-
-    /// The settings of [`RunContext::exact`] before a run of others on so many entries of so many modes.
-    pub(super) fn exact_params(params: &Params, order: usize, entries: usize) -> Params {
-        let Params { epochs, lambda_reg, .. } = Params::als();
-        let ranks = params.ranks_for(order);
-        let core: f64 = match params.core {
-            CoreKind::Full => ranks.iter().map(|&rank| rank as f64).product(),
-            CoreKind::Diagonal => ranks.iter().map(|&rank| rank as f64).sum(),
-        };
-        let squares: f64 = ranks.iter().map(|&rank| (rank * rank) as f64).sum();
-        let affordable = EXACT_WORK / (entries.max(1) as f64 * (core + squares));
-        let epochs = (affordable as usize).clamp(EXACT_EPOCHS, epochs);
-        Params { algorithm: Algorithm::Als, epochs, lambda_reg, ..params.clone() }
-    }
-
-    fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
-        let params = job.params;
-        // Before training, which takes the entries.
-        let baselines = Baselines::new(&job)?;
-        let mut engine = self.engine(job)?;
-        let result = train(engine.as_mut(), params.common(), self)?;
-        baselines.add_to(result)
-    }
-
-    /// The engine of each algorithm.
-    fn engine(&self, job: FitJob<'_>) -> Result<Box<dyn Engine + 'a>, Error> {
-        Ok(match job.params {
-            CheckedParams::Bayes(params) => Box::new(BayesEngine::new(job, params, self)?),
-            CheckedParams::Sgd(params) => Box::new(SgdEngine::new(job, params, self)?),
-            CheckedParams::Als(params) => Box::new(AlsEngine::new(job, params, self)?),
-        })
-    }
-}
-
-/// What every model is compared with.
-struct Baselines {
-    offsets: Offsets,
-    simple: Option<SimpleErrors>,
-}
-
-impl Baselines {
-    fn new(job: &FitJob<'_>) -> Result<Self, Error> {
-        let rows: Vec<usize> = job.problem.modes().iter().map(Mode::rows).collect();
-        let (offsets, range) = offsets::fit(&job.entries, &rows, job.params.common().seed)?;
-        let reported = job.sets.reported.as_ref();
-        let simple = reported.map(|entries| offsets.errors(entries, range)).transpose()?.flatten();
-        Ok(Baselines { offsets, simple })
-    }
-
-    fn add_to(self, mut result: FitResult) -> Result<FitResult, Error> {
-        result.model = result.model.with_offsets(self.offsets)?;
-        result.simple = self.simple;
-        Ok(result)
-    }
 }

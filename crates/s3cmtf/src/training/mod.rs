@@ -11,6 +11,7 @@ mod job;
 mod memory;
 mod notes;
 mod offsets;
+mod phases;
 mod pieces;
 mod run;
 mod sgd;

@@ -15,7 +15,7 @@ use super::random::{Generator, Streams, gamma, normal};
 use crate::Error;
 use crate::layout::CoreOrder;
 use crate::layout::{EntryRun, View};
-use crate::model::clipped;
+use crate::likelihood;
 use crate::params::Part;
 use crate::training::checkpoint::StateArrays;
 
@@ -65,7 +65,7 @@ impl Pass<'_> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
             let both = predictions.iter().zip(chunk.values);
-            let errors = both.map(|(&prediction, value)| clipped(prediction, range) - value);
+            let errors = both.map(|(&prediction, value)| likelihood::mean(prediction, range) - value);
             errors.map(|error| f64::from(error) * f64::from(error)).sum()
         })?;
         Ok(sum)
@@ -101,7 +101,7 @@ impl Pass<'_> {
             .go(&layout.pack(core), true, &|chunk, predictions| {
                 let both = predictions.iter_mut().zip(chunk.values);
                 let squares = both.map(|(slot, value)| {
-                    *slot = value - *slot;
+                    *slot = likelihood::residual(*value, *slot);
                     f64::from(*slot).powi(2)
                 });
                 squares.sum()
@@ -387,7 +387,7 @@ impl CoreState {
             let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
                 let root = base * shares.of_partner(partner);
-                let error = root * (value - *slot);
+                let error = root * likelihood::residual(value, *slot);
                 sum += f64::from(error) * f64::from(error);
                 let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
                 signs >>= 1;

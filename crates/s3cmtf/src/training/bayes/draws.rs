@@ -1,8 +1,8 @@
 //! Draws of rows, given the sums over their entries.
 
+use super::conditional::RowConditional;
 use super::core::OFFSET;
 use super::random::normal;
-use super::rows::RowConditional;
 use super::sums::RowSums;
 use crate::params::Part;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};

@@ -5,6 +5,7 @@
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
 mod calibration;
+mod conditional;
 mod core;
 mod coupled;
 mod diagonal;
@@ -35,20 +36,19 @@ use std::sync::atomic::AtomicBool;
 use rayon::prelude::*;
 
 use self::calibration::Calibration;
+use self::conditional::RowConditional;
 use self::core::{CoreState, OFFSET, Pass};
 use self::coupled::Matrix;
 use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
 use self::peers::Peers;
 use self::random::{Streams, gamma, normal};
-use self::rows::RowConditional;
 use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::layout::{Arranged, EntryStats, last_rows};
 use crate::layout::{Plan, View};
-use crate::model::{
-    Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row, is_noisy,
-};
+use crate::likelihood;
+use crate::model::{Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row};
 use crate::params::{BayesParams, CommonParams, CoreKind, Part};
 use crate::problem::{Absent, EntrySource, Problem};
 
@@ -387,7 +387,7 @@ impl Sampler {
     /// Where predictions may lie, in the units of draws, see [`Model::clips`].
     fn allowed(&self) -> [f32; 2] {
         let variance = if self.is_typical() { self.average.variance } else { 1.0 / self.noise.tau };
-        if is_noisy(variance * self.spread * self.spread, self.frame.range) {
+        if likelihood::is_noisy(variance * self.spread * self.spread, self.frame.range) {
             self.frame.range.map(|value| ((f64::from(value) - self.mean) / self.spread) as f32)
         } else {
             [f32::NEG_INFINITY, f32::INFINITY]

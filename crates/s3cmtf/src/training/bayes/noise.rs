@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use super::random::{Streams, gamma, pick};
+use crate::likelihood;
 
 /// The values of `nu` that are told apart: 4, 5.7, 8 and so on. Below 4, variances of rows would have none themselves.
 const LEAST: f64 = 4.0;
@@ -47,7 +48,8 @@ impl Noise {
     /// Draws `tau`, given the sum of squared errors of all entries, each times its rows' shares.
     pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, streams: Streams) {
         let mut generator = streams.tau();
-        self.tau = gamma(&mut generator, 1.0 + 0.5 * entries as f64, 1.0 + 0.5 * squares).min(MOST);
+        let (shape, rate) = likelihood::precision(entries, squares);
+        self.tau = gamma(&mut generator, shape, rate).min(MOST);
     }
 
     /// Draws the shares of a mode's rows, given each row's sum of squared errors times the shares of the other modes, and its

@@ -4,9 +4,6 @@
 //! parts, which are those of a view: pieces for rows, strips for passes over all entries. What comes of a part does not depend
 //! on who computed it, and parts are put together in their order, so that any number of nodes come to the same bits.
 
-use super::draws::Drawn;
-use super::rows::RowPart;
-use super::sums::RowSums;
 use crate::Error;
 
 /// The other nodes, as one of them sees it.
@@ -43,35 +40,7 @@ pub(super) fn gather<T: Message>(
         .ok_or_else(|| Error::Problem("another node has sent what cannot be read".into()))
 }
 
-impl Message for RowPart {
-    fn encode(&self) -> Vec<u8> {
-        let (head, singles, doubles) = match self {
-            RowPart::Rows(Drawn { rows, squares }) => {
-                ([0, 0, rows.len() as u64], rows.clone(), squares.clone())
-            }
-            RowPart::Sums(row, RowSums { squares, products, values }) => {
-                let both = squares.iter().chain(products).copied().collect();
-                ([1, *row as u64, squares.len() as u64], both, vec![*values])
-            }
-        };
-        encode(&head, &singles, &doubles)
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let ([kind, row, first], mut singles, doubles) = decode(bytes)?;
-        match kind {
-            0 => Some(RowPart::Rows(Drawn { rows: singles, squares: doubles })),
-            _ => {
-                let products =
-                    singles.split_off(usize::try_from(first).ok().filter(|&at| at <= singles.len())?);
-                let sums = RowSums { squares: singles, products, values: *doubles.first()? };
-                Some(RowPart::Sums(row as usize, sums))
-            }
-        }
-    }
-}
-
-/// A sum and a gradient, see [`Pass`](super::core::Pass).
+/// A sum and a gradient, see `Pass`.
 impl Message for (f64, Vec<f32>) {
     fn encode(&self) -> Vec<u8> {
         encode(&[2, 0, self.1.len() as u64], &self.1, &[self.0])
@@ -83,14 +52,14 @@ impl Message for (f64, Vec<f32>) {
     }
 }
 
-fn encode(head: &[u64; 3], singles: &[f32], doubles: &[f64]) -> Vec<u8> {
+pub(super) fn encode(head: &[u64; 3], singles: &[f32], doubles: &[f64]) -> Vec<u8> {
     let lengths = [singles.len() as u64, doubles.len() as u64];
     let words = head.iter().chain(&lengths).flat_map(|word| word.to_le_bytes());
     let singles = singles.iter().flat_map(|number| number.to_le_bytes());
     words.chain(singles).chain(doubles.iter().flat_map(|number| number.to_le_bytes())).collect()
 }
 
-fn decode(bytes: &[u8]) -> Option<([u64; 3], Vec<f32>, Vec<f64>)> {
+pub(super) fn decode(bytes: &[u8]) -> Option<([u64; 3], Vec<f32>, Vec<f64>)> {
     let (words, rest) = bytes.split_at_checked(40)?;
     let words: Vec<u64> = words.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
     let [singles, doubles] = [4, 8]

@@ -1,42 +1,51 @@
 //! Draws the rows of a mode, given everything else: parts of the work, by whoever has their entries, and what they come to.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use rayon::prelude::*;
 
-use super::coupled::Matrix;
+use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
-use super::noise::Noise;
-use super::peers::{Peers, gather};
-use super::random::Streams;
+use super::peers::{Message, decode, encode, gather};
 use super::sums::{Folded, RowSums, Summer};
-use crate::layout::{Block, Piece, View};
-use crate::{Error, params};
-
-/// All that the rows of a mode depend on.
-pub(super) struct RowConditional<'a> {
-    pub(super) view: &'a View,
-    pub(super) ranks: &'a [usize],
-    /// Every mode's rows.
-    pub(super) factors: &'a [&'a [f32]],
-    pub(super) core: &'a [f32],
-    pub(super) noise: &'a Noise,
-    pub(super) matrices: &'a [Matrix],
-    /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
-    pub(super) means: &'a [f32],
-    pub(super) streams: Streams,
-    pub(super) without: &'a [params::Part],
-    pub(super) peers: Option<&'a dyn Peers>,
-    pub(super) interrupt: &'a AtomicBool,
-}
+use crate::Error;
+use crate::layout::{Block, Piece};
 
 /// What a piece gives: rows, or sums for a row that is shared with other pieces.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RowPart {
     Rows(Drawn),
     Sums(usize, RowSums),
+}
+
+impl Message for RowPart {
+    fn encode(&self) -> Vec<u8> {
+        let (head, singles, doubles) = match self {
+            RowPart::Rows(Drawn { rows, squares }) => {
+                ([0, 0, rows.len() as u64], rows.clone(), squares.clone())
+            }
+            RowPart::Sums(row, RowSums { squares, products, values }) => {
+                let both = squares.iter().chain(products).copied().collect();
+                ([1, *row as u64, squares.len() as u64], both, vec![*values])
+            }
+        };
+        encode(&head, &singles, &doubles)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let ([kind, row, first], mut singles, doubles) = decode(bytes)?;
+        match kind {
+            0 => Some(RowPart::Rows(Drawn { rows: singles, squares: doubles })),
+            _ => {
+                let products =
+                    singles.split_off(usize::try_from(first).ok().filter(|&at| at <= singles.len())?);
+                let sums = RowSums { squares: singles, products, values: *doubles.first()? };
+                Some(RowPart::Sums(row as usize, sums))
+            }
+        }
+    }
 }
 
 impl RowConditional<'_> {

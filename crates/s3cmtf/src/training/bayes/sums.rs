@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
-use super::rows::RowConditional;
+use super::conditional::RowConditional;
 use crate::layout::CoreOrder;
 use crate::layout::EntryRun;
 

@@ -4,11 +4,11 @@
 use std::sync::atomic::AtomicBool;
 
 use super::Sampler;
+use super::conditional::RowConditional;
 use super::core::Pass;
 use super::coupled::Matrix;
 use super::noise::Noise;
 use super::random::{Streams, generator, normal};
-use super::rows::RowConditional;
 use crate::layout::View;
 use crate::layout::concepts;
 use crate::layout::view_tests::{counts, view};

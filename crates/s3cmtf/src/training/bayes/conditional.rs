@@ -1,0 +1,27 @@
+//! The distribution of a mode's rows, given everything else.
+
+use std::sync::atomic::AtomicBool;
+
+use super::coupled::Matrix;
+use super::noise::Noise;
+use super::peers::Peers;
+use super::random::Streams;
+use crate::layout::View;
+use crate::params;
+
+/// All that the rows of a mode depend on.
+pub(super) struct RowConditional<'a> {
+    pub(super) view: &'a View,
+    pub(super) ranks: &'a [usize],
+    /// Every mode's rows.
+    pub(super) factors: &'a [&'a [f32]],
+    pub(super) core: &'a [f32],
+    pub(super) noise: &'a Noise,
+    pub(super) matrices: &'a [Matrix],
+    /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
+    pub(super) means: &'a [f32],
+    pub(super) streams: Streams,
+    pub(super) without: &'a [params::Part],
+    pub(super) peers: Option<&'a dyn Peers>,
+    pub(super) interrupt: &'a AtomicBool,
+}
