@@ -242,7 +242,7 @@ fn parts_are_the_table_that_they_make() {
     let (old, broken) = (read(&some), || [Ok(rows(0..5)), Err(stopped())].into_iter());
     let parquet = cfg!(feature = "arrow").then_some(OutFormat::Parquet);
     for format in [OutFormat::Csv].into_iter().chain(parquet) {
-        let error = write_parts(&some, format, broken()).unwrap_err().to_string();
+        let error = format!("{:#}", write_parts(&some, format, broken()).unwrap_err());
         assert!(error.contains("stopped"), "{error}");
     }
     assert_eq!(read(&some), old);

@@ -136,7 +136,7 @@ fn saved(model: Model) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn refused(bytes: &[u8]) -> String {
-    from_bytes(Path::new("model.safetensors"), bytes).unwrap_err().to_string()
+    format!("{:#}", from_bytes(Path::new("model.safetensors"), bytes).unwrap_err())
 }
 
 /// The file of a model after a change to its header; the tensors' bytes stay.
@@ -286,7 +286,7 @@ fn ranks_of_zero_and_numbers_that_are_not_finite_are_refused() {
 #[test]
 fn folders_that_are_no_models_say_so() {
     let (folder, path) = saved(diagonal());
-    let message = |path: &Path| load(path).unwrap_err().to_string();
+    let message = |path: &Path| format!("{:#}", load(path).unwrap_err());
     assert!(
         message(&path.join(MODEL))
             .ends_with("is a file, but a model is a folder with a model.safetensors in it")
