@@ -1,4 +1,4 @@
-"""Sparse coupled matrix-tensor factorization: hidden factors of a sparse tensor and its side matrices.
+"""Sparse coupled matrix-tensor factorization: Bayesian Tucker models of a sparse tensor and the matrices coupled to it.
 
 >>> import numpy as np, s3cmtf
 >>> model = s3cmtf.S3CMTF(rank=2, epochs=5)

@@ -15,23 +15,23 @@ from ._tables import given
 
 
 class Coupled:
-    """What is known about the entities of a mode: genres of movies, friends of users, a table of attributes.
+    """Side information about the entities of a mode: genres of movies, friends of users, a table of attributes.
 
     Parameters
     ----------
     mode : the mode, by name.
     data : a table with a row per entity or per cell (pandas, polars, pyarrow, a dict of arrays, a path or pattern), or a matrix
-        of ``scipy.sparse``. Of a table with a row per entity, each column becomes a matrix of its own, as what it is: categories,
+        of ``scipy.sparse``. Of a table with a row per entity, each column becomes a matrix of its own, by its type: categories,
         lists, numbers, dates. The index of a frame of pandas has the entities if it has a name, as after ``set_index("user")``,
         or no numbers; such a frame whose columns are all numbers, as of ``get_dummies``, is one matrix if ``absent`` or
         ``name`` is given. An empty cell is unknown.
-    absent : what a cell means that is not there: ``"missing"`` (unknown; the default where cells have values), ``"zeros"`` (the
+    absent : the meaning of an absent cell: ``"missing"`` (unknown; the default where cells have values), ``"zeros"`` (the
         default where they have none), or ``"graph"``, whose rows and columns are the same entities.
-    columns : the columns of a table that are the matrix, where they are not obvious: ``[row, column]`` or
-        ``[row, column, value]``. A column may be put into bins, ``"year:bins=10"``, or be taken for numbers, ``"age:number"``.
+    columns : the columns of a table that are the matrix, where they cannot be inferred: ``[row, column]`` or
+        ``[row, column, value]``. A column may be binned, ``"year:bins=10"``, or numeric, ``"age:number"``.
     split : what separates several columns in one field, such as ``"|"`` in ``"Comedy|Drama"``.
-    weight : explains the matrix together with the tensor, a squared error counting so much against 1. If it is None, the matrix
-        predicts rows, as far as that helps to predict the tensor.
+    weight : factorizes the matrix jointly with the tensor, with this weight on its squared errors. If it is None, the matrix
+        is side information: features in the prior of the rows, whose strength is inferred.
     name : what the matrix is called behind its mode, ``"genre"`` in ``"movie/genre"``.
     index, labels : the names of the rows and columns of a ``scipy.sparse`` matrix; without them they are numbers from 0.
 

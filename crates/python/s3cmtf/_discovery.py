@@ -118,21 +118,21 @@ class Discovery:
         caution: float = 0.0,
         clip: bool | None = None,
     ) -> Table:
-        """The best items for an entity that it has not been seen with, as a table with predictions and reasons.
+        """The best items for an entity that it has no entry with, as a table with predictions and reasons.
 
         Parameters
         ----------
         by, entity : for whom: a mode, and one of its entities, a list of them, or None for all.
-        items : the mode of what is recommended; None is the other one, where there are two.
+        items : the mode of the items; None is the other one, where there are two.
         n : how many for each.
         where : only items that have these columns of coupled matrices: ``{"genre": "Comedy"}``, or one of several:
             ``{"genre": ["Comedy", "Drama"]}``.
-        at : which entities stand for the other modes: ``{"date": "2017-05"}``; without it the average one of each.
-        include_seen : whether what was seen is recommended, too.
-        caution : rank by the prediction less so many standard deviations of what the model does not know of it, so that
-            what has few entries does not come first for one lucky value.
-        clip : whether predictions are kept within the range of the values of training; if it is None, those of ``bayes`` are.
-            What comes first is the same.
+        at : the entities to assume for the other modes: ``{"date": "2017-05"}``; without it the average one of each.
+        include_seen : whether to include items with a training entry.
+        caution : risk aversion: rank by the prediction minus this many posterior standard deviations, so that
+            items with few entries do not come first.
+        clip : whether to clip predictions to the range of the training values; if it is None, those of ``bayes`` are.
+            The order is the same.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -171,7 +171,7 @@ class Discovery:
     def profile(
         self, by: str, entity: Any, items: str | None = None, *, at: Mapping[str, Any] | None = None, n: int = 10
     ) -> Table:
-        """What counts for an entity, of the concepts of ``items``: a table, what is strongest for it first.
+        """The profile of an entity: what the concepts of ``items`` contribute to its predictions, strongest first.
 
         ``adds`` is what 1 of a concept adds to its predictions, ``usual`` what it adds to those of the average entity.
 
@@ -213,9 +213,9 @@ class Discovery:
         return run.mode(others[0])
 
     def similar(self, mode: str, entity: Any, *, n: int = 10, level: bool = False) -> Table:
-        """The entities of a mode that are most like one of them, with the cosine of the angle between them.
+        """The entities of a mode that are most similar to one of them, by cosine similarity.
 
-        With ``level`` they are also alike in how high values are overall; without, good films are not alike for being good.
+        ``level`` includes how high values are overall (the main effect); without it, films are not similar just because both are good.
         """
         run = self._fitted()
         place = place_of(run, mode)
@@ -227,9 +227,9 @@ class Discovery:
     def clusters(
         self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1, level: bool = False
     ) -> Clusters:
-        """Entities of a mode that are alike; ``"auto"`` takes as many clusters as the gap statistic finds, up to ``most``.
+        """Clusters the entities of a mode by k-means; ``"auto"`` chooses their number by the gap statistic, up to ``most``.
 
-        With ``level`` entities also differ in how high values are overall.
+        ``level`` includes how high values are overall (the main effect).
         """
         run = self._fitted()
         place = place_of(run, mode)
@@ -245,7 +245,7 @@ class Discovery:
         return Clusters(run.modes()[place], of, found["clusters"], numbers, places, found.get("gap"))
 
     def concepts(self, mode: str | None = None, *, n: int = 5) -> Concepts:
-        """What the model has found: what its concepts mean, of one mode or of all, and which of them go together."""
+        """The latent concepts of one mode or of all, rotated for interpretation, and their strongest interactions."""
         run = self._fitted()
         text, scores, core = _s3cmtf.concepts(run, whole("n", n))
         found = json.loads(text)

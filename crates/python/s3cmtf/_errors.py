@@ -20,7 +20,7 @@ class UnknownName(KeyError):
 
 
 class Note(UserWarning):
-    """Something that whoever gave the data may want to know: what was taken for the modes, which ids are on one side only."""
+    """A note about the data: which columns were inferred, which ids occur on one side only."""
 
 
 @cache

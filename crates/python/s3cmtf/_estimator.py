@@ -33,39 +33,42 @@ FitInput = Any
 
 
 class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
-    """Factorizes a sparse tensor together with matrices that share a mode with it, and predicts what nobody has observed.
+    """Sparse coupled matrix-tensor factorization: a Tucker or CP model of a sparse tensor and of matrices that share a mode with it.
 
-    A parameter that is None has a default that depends on others, and is said below. Those marked *sgd* are for stochastic gradient
-    descent, which is chosen where one of them is another than by default.
+    The default algorithm, ``"bayes"``, is Gibbs sampling: the model is the posterior mean of the samples, and predictions have a
+    predictive standard deviation. ``"sgd"`` is the stochastic gradient descent of the S3CMTF paper, ``"als"`` alternating least squares.
+
+    A parameter that is None has a default that depends on others, as described below. Those marked *sgd* are for stochastic gradient
+    descent, which is selected if one of them differs from its default.
 
     Parameters
     ----------
-    rank, ranks : one rank for all modes, or one for each; ``"auto"`` finds one for each. None is ``"auto"`` in bayes, 10 in sgd and als.
+    rank, ranks : one rank for all modes, or one for each; ``"auto"`` infers one for each. None is ``"auto"`` in bayes, 10 in sgd and als.
     modes : the columns that are the modes, such as ``["user", "movie", "timestamp:month"]``; ``fit`` may say others.
-        None takes what is obvious, and all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
-        ``hour``, ``hour-of-day``, ``day-of-week``) puts times together, ``:bins=20`` and ``:quantiles=20`` numbers, and
-        ``name=column`` gives a mode another name. Times with a zone are taken by the clock of that zone.
+        None infers unambiguous columns, and takes all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
+        ``hour``, ``hour-of-day``, ``day-of-week``) bins times, ``:bins=20`` and ``:quantiles=20`` bin numbers, and
+        ``name=column`` renames a mode. Times with a time zone are binned in local time of that zone.
     value : the column of values, where they are not ``y``; with modes and without values, rows are counted.
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
-    duplicates : what becomes of cells given more than once: mean, last, sum or error. None is mean, and sum where rows are counted.
-    preset : ``"default"`` or ``"paper"``: the settings that the others override.
-    core_kind : full, or diagonal: a CP model. In one of bayes the first columns are the mean and an offset per mode, so that the rank
+    duplicates : how to merge cells that occur more than once: mean, last, sum or error. None is mean, and sum where rows are counted.
+    preset : ``"default"`` or ``"paper"``: the set of defaults, which the other parameters override.
+    core_kind : full (Tucker) or diagonal (CP). In a CP model of bayes the first columns are the mean and an offset per mode, so that the rank
         is at least the number of modes plus 2; those of sgd and als have no such columns.
-    algorithm : bayes, sgd, or als, which finds data exactly that are exactly of the given ranks. None is bayes, and sgd with what only
-        that has.
-    without : bayes: parts that are left out, to see what they are worth.
+    algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks. None is bayes, or sgd with a parameter that
+        only sgd has.
+    without : bayes: components of the model to ablate, to see what each contributes.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. ``start`` is mean (random in ``"paper"``), and
         ``rate`` fitted to the data (0.001 in ``"paper"``), if it is None.
     lambda_reg, lambda_couple : sgd, als. ``lambda_reg`` is 5 in sgd, 0.1 in ``"paper"`` and 1 in als if it is None.
-    epochs : the most passes over the data. None is 120 in bayes, 50 in sgd and 500 in als.
-    orthogonal : whether the factors are made orthogonal at the end.
-    patience : stop after so many epochs without a better RMSE on entries that are held out; None never does.
+    epochs : the maximum number of epochs (bayes: Gibbs sweeps). None is 120 in bayes, 50 in sgd and 500 in als.
+    orthogonal : whether to orthogonalize the factors after training.
+    patience : early stopping after so many epochs without a better RMSE on held-out entries; None never stops.
     n_threads : threads; 0 is all cores.
-    instructions : the vector instructions of training; None is the best that there are.
-    seed : the seed of everything random.
-    verbose : whether to show how far it is.
-    callbacks : functions, or one, that are called with each :class:`Epoch`, and stop the run when they answer true.
-    keep_data : whether the model keeps the data: ``recommend`` leaves out what was seen, ``report`` tells of errors.
+    instructions : the SIMD instruction set of training; None is the best that the machine has.
+    seed : the random seed.
+    verbose : whether to show progress.
+    callbacks : functions, or one, that are called with each :class:`Epoch`, and stop the run by returning true.
+    keep_data : whether the model keeps the training data, which ``recommend`` (to leave out seen items), ``report`` and others use.
 
     Examples
     --------
@@ -160,7 +163,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         checkpoint_every: float = 600.0,
         resume: str | os.PathLike[str] | None = None,
     ) -> S3CMTF:
-        """Factorizes.
+        """Fits the model.
 
         Parameters
         ----------
@@ -168,14 +171,14 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
             ``sparse.COO``, a path or a pattern, or several paths.
         y : the values, where they are not a column of ``X``.
         modes, value, couple : in place of those of the constructor.
-        eval_set : entries whose RMSE is in the history, as ``X`` or as ``(X, y)``; nothing is chosen by them.
-        holdout : a share of the entries to hold out, or ``("last", mode, share)``, or ``("leave", mode, count)``.
-        skip_empty : leaves out rows in which a value or an id is missing (None, NaN, an empty text, NULL), and says how many.
-        init : a fitted model to start from.
-        checkpoint, checkpoint_every : a folder where what is needed to go on is kept, every so many
-            seconds; ``save`` may take the same folder.
-        resume : the folder of a checkpoint to go on from, with its settings; the data are to be given again. What comes out
-            is what the run that was stopped would have come to.
+        eval_set : a test set, as ``X`` or as ``(X, y)``, whose RMSE is in the history; it does not influence training.
+        holdout : a fraction of the entries to hold out, or ``("last", mode, share)``, or ``("leave", mode, count)``.
+        skip_empty : skips rows in which a value or an id is missing (None, NaN, an empty text, NULL), and reports how many.
+        init : a fitted model for a warm start.
+        checkpoint, checkpoint_every : a folder in which to save checkpoints, and the interval in seconds; ``save`` may take the
+            same folder.
+        resume : the folder of a checkpoint to resume from, with its settings; the data have to be given again. The result is the
+            same as without the interruption.
 
         Ctrl-C stops early and keeps the model so far.
 
@@ -319,12 +322,12 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     def predict(
         self, X: Any, *, return_std: bool = False, clip: bool | None = None, at: Mapping[str, Any] | None = None
     ) -> Array | tuple[Array, Array]:
-        """The predicted value of each cell; with ``return_std`` also how far a true value may well lie from it.
+        """The predicted value of each cell; with ``return_std`` also its predictive standard deviation.
 
-        ``at={"date": "2017-05"}`` says what stands for modes that X has no column of; a mode of times is at its average without.
+        ``at={"date": "2017-05"}`` gives the entity of modes that X has no column for; the default for a mode of times is its average.
 
-        An entity that training has not seen is predicted as the average one of its mode. Predictions of ``bayes`` stay within the
-        range of the values of training unless ``clip`` is False; those of ``sgd`` and ``als`` do if it is True.
+        An entity that does not occur in the training data is predicted as the average one of its mode. Predictions of ``bayes`` are
+        clipped to the range of the training values unless ``clip`` is False; those of ``sgd`` and ``als`` only if it is True.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -379,7 +382,7 @@ def convert(
     couple: Sequence[Coupled] | Coupled | None = None,
     duplicates: str | None = None,
 ) -> None:
-    """Checks data once and writes them, with all that is coupled, as one file that ``fit`` and the command read fast.
+    """Checks data once and writes them, with all coupled matrices, as one file that ``fit`` and the command load fast.
 
     >>> import os, tempfile, s3cmtf
     >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}

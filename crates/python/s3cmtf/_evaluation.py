@@ -42,7 +42,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Ablation:
-    """What each coupled matrix, and each mode of times or circumstances, is worth to a model.
+    """An ablation study: what each coupled matrix, and each mode of times or circumstances, contributes to a model.
 
     ``rmse`` is that of everything on the ``held_out`` entries, beside those of simple predictions. ``parts`` is a table with a
     row for each part: ``left_out``, its name; ``rmse`` without it; ``difference``, how much larger that is as a share of ``rmse``;
@@ -85,9 +85,9 @@ class Evaluated:
 
         Parameters
         ----------
-        clip : whether predictions are kept within the range of the values of training; if it is None, those of ``bayes`` are.
-        rank_by, items : to whom is recommended, and what: modes; the first and the second if they are None.
-        k : how many are recommended; 10 if it is None.
+        clip : whether to clip predictions to the range of the training values; if it is None, those of ``bayes`` are.
+        rank_by, items : the modes to recommend to, and of the items; the first and the second if they are None.
+        k : the number of recommendations; 10 if it is None.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
         caution : as in ``recommend``.
 
@@ -115,7 +115,7 @@ class Evaluated:
         return Evaluation(**found["errors"], ranking=found["ranking"], segments=table)
 
     def ablate(self, *, holdout: float = 0.1) -> Ablation:
-        """Says what each coupled matrix, and each mode of times or circumstances, is worth.
+        """An ablation study of the coupled matrices, and of the modes of times or circumstances.
 
         A share of the data that the model was fitted to is held out, and its settings are trained on the rest: with everything and
         without each part, each with two seeds. That takes as long as so many fits. A part that makes predictions worse is also
@@ -148,7 +148,7 @@ class Evaluated:
         return found
 
     def score(self, X: Any, y: Any = None) -> float:
-        """R^2, the share of what varies in the values that is predicted: 1 is all of it, 0 no more than their mean."""
+        """R^2, the coefficient of determination: 1 is a perfect prediction, 0 that of the mean."""
         found = self._measure(X, y, None, None)
         missed: float = found["errors"]["rmse"] ** 2
         if found["variance"] == 0.0:

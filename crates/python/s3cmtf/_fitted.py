@@ -68,7 +68,7 @@ class Fitted:
 
     @property
     def history(self) -> Table:
-        """What each epoch came to, as a table. With ``patience``, ``validation_rmse`` is the error on the entries that it watched."""
+        """Errors of each epoch, as a table. With ``patience``, ``validation_rmse`` is the error on the held-out entries."""
         self._fitted()
         epochs = [Epoch.of(epoch) for epoch in self.record_["history"]]
         columns = {name: [getattr(epoch, name) for epoch in epochs] for name in Epoch.__dataclass_fields__}
@@ -78,7 +78,7 @@ class Fitted:
 
     @property
     def validation_curve_(self) -> Array:
-        """With ``patience``: the RMSE on the entries that it watched, also of the epochs behind the best, which ``history`` ends with."""
+        """With ``patience``: the RMSE on the held-out entries, also after the best epoch, with which ``history`` ends."""
         self._fitted()
         return np.array(self.record_.get("validation", []), dtype=np.float64)
 

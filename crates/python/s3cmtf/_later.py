@@ -57,7 +57,7 @@ class Later:
     def partial_fit(
         self: Self, X: Any, y: Any = None, *, couple: Sequence[Coupled] | Coupled | None = None, **words: Any
     ) -> Self:
-        """Goes on with new data: rows for new entities, and better ones for those that have new entries.
+        """Updates the model with new data: rows for new entities, and updated ones for those with new entries.
 
         The first call fits. The data of training have the new ones afterwards, so that ``recommend`` leaves out what was seen in either.
         """
@@ -73,7 +73,7 @@ class Later:
         couple: Sequence[Coupled] | Coupled | None = None,
         value: str | int | None = None,
     ) -> Self:
-        """Finds rows for entities that came after training, by entries or by rows of coupled matrices; nothing else changes."""
+        """Adds rows for new entities, from their entries or their rows of coupled matrices; nothing else changes."""
         return self._take_in(X, y, couple, value, update=False)
 
     def _take_in(
@@ -104,7 +104,7 @@ class Later:
         holdout: float = 0.1,
         refit: bool = True,
     ) -> Self:
-        """Searches for settings that predict entries best which are held out, for so many seconds, and fits with them.
+        """Hyperparameter search on held-out entries, for so many seconds; fits with the best settings.
 
         Once settings are found, it is tried to leave coupled matrices out, and to have them count otherwise. The settings are
         parameters of the model afterwards, ``couple_`` the matrices to fit with, and ``trials_`` says what was tried.

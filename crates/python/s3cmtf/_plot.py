@@ -117,9 +117,7 @@ class Fitted(Protocol):
 
     def concepts(self, mode: str | None = None, *, n: int = 5) -> Concepts: ...
 
-    def clusters(
-        self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1
-    ) -> Clusters: ...
+    def clusters(self, mode: str, k: int | str = "auto", *, most: int = 20, n: int = 10, seed: int = 1) -> Clusters: ...
 
 
 class Plot:
@@ -132,18 +130,18 @@ class Plot:
         self._model = model
 
     def history(self, *, backend: str | None = None) -> Any:
-        """The RMSE of each epoch, on the data of training, on the test, and on the entries that ``patience`` watched."""
+        """The RMSE of each epoch: training, test, and validation with ``patience``."""
         return self._draw(self._history(), backend)
 
     def concepts(self, mode: str, *, most: int = 6, n: int = 4, backend: str | None = None) -> Any:
         """The strongest concepts of a mode, at most ``most``: ``n`` entities at either end; for a mode of times, its course.
 
-        Those that have less than 1 % of what varies are left out.
+        Those with less than 1 % of the variance are left out.
         """
         return self._draw(self._concepts(mode, most, n), backend)
 
     def core(self, rows: str | None = None, columns: str | None = None, *, backend: str | None = None) -> Any:
-        """Which concepts of two modes go together: what a pair adds to the value, with the average of all other modes.
+        """How the concepts of two modes interact: what a pair adds to the value, averaged over all other modes.
 
         Without names these are the first two modes. The row and the column of the mean are what a concept adds for the
         average entity of the other mode.
@@ -159,7 +157,7 @@ class Plot:
         seed: int = 1,
         backend: str | None = None,
     ) -> Any:
-        """A map of a mode's entities, near to each other where predictions are alike, coloured by cluster."""
+        """A map of a mode's entities, near to each other where predictions are similar, coloured by cluster."""
         return self._draw(self._clusters(mode, k, most, seed), backend)
 
     @staticmethod

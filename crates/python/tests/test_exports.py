@@ -35,7 +35,9 @@ def reported(path, **words):
         warnings.simplefilter("always")
         model = s3cmtf.S3CMTF(epochs=5).fit(path, **words)
         model.report(page)
-    taken, *others = [str(note.message) for note in notes if "inferred: " in str(note.message)]
+    taken, *others = [
+        str(note.message) for note in notes if any(word in str(note.message) for word in ("inferred: ", "attributes of "))
+    ]
     return model, "\n".join([taken, *others]), page.read_text()
 
 

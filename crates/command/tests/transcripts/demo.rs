@@ -18,7 +18,11 @@ fn the_demo_shows_that_coupling_helps() {
     let coupled = number(&shown.stdout, "the tensor and its coupled matrices");
     let noise = number(&shown.stdout, "the noise");
     assert!(noise < coupled && coupled < plain && plain < offsets && offsets < mean, "{}", shown.stdout);
-    shown.prints(&["groups of businesses found again", "(because of ", "s3cmtf-demo/report.html"]);
+    shown.prints(&[
+        "planted groups recovered (adjusted Rand index)",
+        "(because of ",
+        "s3cmtf-demo/report.html",
+    ]);
     assert!(folder.list("s3cmtf-demo").contains(&"report.html".to_owned()));
     // A second demo replaces the first.
     folder.run("demo --quiet").succeeds();

@@ -139,7 +139,7 @@ fn the_data_grow_with_the_model() {
     let after = films("later");
     assert!(!after.iter().any(|film| film == "F2" || film == "F1"), "{after:?}");
     let shown = folder.run("evaluate later test.csv").succeeds();
-    assert!(!shown.stderr.contains("the data of training are not"), "{}", shown.stderr);
+    assert!(!shown.stderr.contains("the training data are not"), "{}", shown.stderr);
     folder.run("clusters later --mode user --k 2").succeeds();
     // Who has no data has none afterwards.
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();

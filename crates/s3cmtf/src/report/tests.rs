@@ -140,14 +140,14 @@ fn errors_are_of_entries_that_were_not_trained_on_where_there_are_any() {
     let (of_held, entries, rmse, page) = on(&run, of(&problem));
     assert_eq!((of_held, entries), (Of::Held, run.record.data.test_entries));
     assert!((rmse / run.record.summary.test_rmse.unwrap() - 1.0).abs() < 1e-4, "{rmse}");
-    assert!(page.contains("entries that were held out"));
+    assert!(page.contains("Errors on held-out entries"));
     // Given for a test; the same entries were reported after every epoch.
     let run = Training::new(problem.clone(), params.clone()).test(world.test.clone()).run().unwrap();
     let known = Known { test: Some(&world.test), ..of(&problem) };
     let (of_test, entries, rmse, page) = on(&run, known);
     assert_eq!((of_test, entries), (Of::Test, world.test.len()));
     assert!((rmse / run.record.summary.test_rmse.unwrap() - 1.0).abs() < 1e-4, "{rmse}");
-    assert!(page.contains("errors on test entries"));
+    assert!(page.contains("Errors on test entries"));
     // A test whose entries are elsewhere now.
     assert_eq!(on(&run, of(&problem)).0, Of::Training);
 }
