@@ -97,36 +97,41 @@ impl Algorithm {
     }
 }
 
-/// A part of [`Algorithm::Bayes`] that can be left out, to see what it is worth.
+/// A component of [`Algorithm::Bayes`] that can be ablated, to see what it contributes. Files of older versions have the names
+/// in the aliases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Part {
-    /// Rows differ in how predictable they are.
-    Shares,
-    /// Concepts differ in how much they matter.
+pub enum Component {
+    /// Each row has its own noise precision.
+    #[serde(alias = "shares")]
+    RowNoise,
+    /// Each concept has its own precision (automatic relevance determination).
     Relevance,
-    /// Offsets, pairs and higher interactions of modes differ in how much they matter.
-    Sets,
-    /// What is averaged of a row is the distribution that it was drawn from, not the row.
-    Distributions,
-    /// There is an average at all, and not the last draw alone.
-    Average,
+    /// Offsets, pairs and higher interactions of modes have their own precisions.
+    #[serde(alias = "sets")]
+    InteractionScales,
+    /// The conditional distributions of rows are averaged, not their samples (Rao-Blackwellization).
+    #[serde(alias = "distributions")]
+    RaoBlackwell,
+    /// Samples are averaged, and not the last one kept.
+    #[serde(alias = "average")]
+    Averaging,
 }
 
-impl Part {
+impl Component {
     /// All of them.
-    pub const ALL: [Part; 5] =
-        [Part::Shares, Part::Relevance, Part::Sets, Part::Distributions, Part::Average];
+    pub const ALL: [Component; 5] =
+        [Component::RowNoise, Component::Relevance, Component::InteractionScales, Component::RaoBlackwell, Component::Averaging];
 
-    /// The part's name in the command and in files.
+    /// Its name in the command and in files.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Shares => "shares",
-            Part::Relevance => "relevance",
-            Part::Sets => "sets",
-            Part::Distributions => "distributions",
-            Part::Average => "average",
+            Component::RowNoise => "row-noise",
+            Component::Relevance => "relevance",
+            Component::InteractionScales => "interaction-scales",
+            Component::RaoBlackwell => "rao-blackwell",
+            Component::Averaging => "averaging",
         }
     }
 }
@@ -231,9 +236,9 @@ pub struct Params {
     /// How the model is found. Default bayes; paper: sgd.
     #[serde(default = "sgd")]
     pub algorithm: Algorithm,
-    /// bayes: parts that are left out. Default none.
+    /// bayes: components that are ablated. Default none.
     #[serde(default)]
-    pub without: Vec<Part>,
+    pub without: Vec<Component>,
     /// sgd: how gradients are computed. Default fast.
     pub method: Method,
     /// sgd: how threads share the factors. Default blocks.

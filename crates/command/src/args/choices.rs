@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use s3cmtf::internal::files::OutFormat;
 use s3cmtf::internal::table::did_you_mean;
-use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Part, Scheme};
+use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Component, Scheme};
 
 /// What `--duplicates` says.
 pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
@@ -54,27 +54,31 @@ impl From<AlgorithmChoice> for Algorithm {
 
 /// The words of `--without`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PartChoice {
+pub(crate) enum ComponentChoice {
     /// Each row has its own noise precision
-    Shares,
+    #[value(alias = "shares")]
+    RowNoise,
     /// Each latent factor has its own precision (automatic relevance determination)
     Relevance,
     /// Offsets, pairwise and higher interactions of modes have their own precisions
-    Sets,
+    #[value(alias = "sets")]
+    InteractionScales,
     /// Conditional distributions of rows are averaged, rather than their samples
-    Distributions,
+    #[value(alias = "distributions")]
+    RaoBlackwell,
     /// Samples are averaged, rather than the last one kept
-    Average,
+    #[value(alias = "average")]
+    Averaging,
 }
 
-impl From<PartChoice> for Part {
-    fn from(choice: PartChoice) -> Self {
+impl From<ComponentChoice> for Component {
+    fn from(choice: ComponentChoice) -> Self {
         match choice {
-            PartChoice::Shares => Part::Shares,
-            PartChoice::Relevance => Part::Relevance,
-            PartChoice::Sets => Part::Sets,
-            PartChoice::Distributions => Part::Distributions,
-            PartChoice::Average => Part::Average,
+            ComponentChoice::RowNoise => Component::RowNoise,
+            ComponentChoice::Relevance => Component::Relevance,
+            ComponentChoice::InteractionScales => Component::InteractionScales,
+            ComponentChoice::RaoBlackwell => Component::RaoBlackwell,
+            ComponentChoice::Averaging => Component::Averaging,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use s3cmtf::internal::PartialParams;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Part, Run, Scheme};
+use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Component, Run, Scheme};
 use serde_json::{Value, json};
 
 use super::choices::{
-    AlgorithmChoice, CoreChoice, InstructionsChoice, MethodChoice, PartChoice, Preset, SchemeChoice,
+    AlgorithmChoice, CoreChoice, InstructionsChoice, MethodChoice, ComponentChoice, Preset, SchemeChoice,
 };
 use super::{decimal, whole};
 use crate::failure::usage;
@@ -48,8 +48,8 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     algorithm: Option<AlgorithmChoice>,
     /// bayes: ablate components of the model, to see what each contributes
-    #[arg(long, value_name = "PART,..", value_delimiter = ',', help_heading = "Training")]
-    without: Vec<PartChoice>,
+    #[arg(long, value_name = "COMPONENT,..", value_delimiter = ',', help_heading = "Training")]
+    without: Vec<ComponentChoice>,
     /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; sgd: 50; als: 500]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
@@ -120,7 +120,7 @@ impl SettingArgs {
         };
         let core: Option<CoreKind> = self.core.map(Into::into);
         let algorithm: Option<Algorithm> = self.algorithm.map(Into::into);
-        let without: Vec<Part> = self.without.iter().map(|&part| part.into()).collect();
+        let without: Vec<Component> = self.without.iter().map(|&part| part.into()).collect();
         let method: Option<Method> = self.method.map(Into::into);
         let scheme: Option<Scheme> = self.scheme.map(Into::into);
         let instructions: Option<Instructions> = self.instructions.map(Into::into);

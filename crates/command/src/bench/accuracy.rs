@@ -6,7 +6,7 @@ use anyhow::ensure;
 use s3cmtf::internal::files;
 use s3cmtf::internal::input::SideMatrix;
 use s3cmtf::internal::world::{WorldParams, generate};
-use s3cmtf::{Absent, Coupled, Entries, Params, Part, Problem, Start, Training};
+use s3cmtf::{Absent, Coupled, Entries, Params, Component, Problem, Start, Training};
 use serde::Serialize;
 
 use super::Scale;
@@ -109,7 +109,7 @@ fn measure<'a>(
 ) -> anyhow::Result<Vec<Row<'a>>> {
     let bayes = Params { threads, ..Params::default() };
     let sgd = Params { ranks: vec![RANK], threads, ..Params::sgd() };
-    let without = |part: Part| Params { without: vec![part], ..bayes.clone() };
+    let without = |part: Component| Params { without: vec![part], ..bayes.clone() };
     let cases: Vec<(&'static str, Variant, Params)> = vec![
         ("bayes, the default", Variant::All, bayes.clone()),
         ("seed 2", Variant::All, Params { seed: 2, ..bayes.clone() }),
@@ -122,11 +122,11 @@ fn measure<'a>(
         ("without the last mode", Variant::FewerModes, bayes.clone()),
         ("without coupled matrices", Variant::TensorAlone, bayes.clone()),
         ("with a matrix of noise", Variant::Noise, bayes.clone()),
-        ("without shares: all rows equally predictable", Variant::All, without(Part::Shares)),
-        ("without relevance: all concepts alike", Variant::All, without(Part::Relevance)),
-        ("without sets: offsets, pairs and more alike", Variant::All, without(Part::Sets)),
-        ("without distributions: the mean of rows", Variant::All, without(Part::Distributions)),
-        ("without average: the last draw", Variant::All, without(Part::Average)),
+        ("without row-noise: all rows equally predictable", Variant::All, without(Component::RowNoise)),
+        ("without relevance: all concepts alike", Variant::All, without(Component::Relevance)),
+        ("without interaction-scales: offsets, pairs and more alike", Variant::All, without(Component::InteractionScales)),
+        ("without rao-blackwell: the mean of rows", Variant::All, without(Component::RaoBlackwell)),
+        ("without averaging: the last draw", Variant::All, without(Component::Averaging)),
         ("months pulled to their neighbours", Variant::Neighbours, bayes.clone()),
         ("half the epochs", Variant::All, Params { epochs: bayes.epochs / 2, ..bayes.clone() }),
         ("twice the epochs", Variant::All, Params { epochs: bayes.epochs * 2, ..bayes.clone() }),

@@ -3,7 +3,7 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Part, Scheme, Start, partial,
+    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Component, Scheme, Start, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};
@@ -32,7 +32,7 @@ pub(crate) struct CommonParams {
 #[derive(Clone, Debug)]
 pub(crate) struct BayesParams {
     pub(crate) common: CommonParams,
-    pub(crate) without: Vec<Part>,
+    pub(crate) without: Vec<Component>,
 }
 
 #[derive(Clone, Debug)]
@@ -296,7 +296,7 @@ mod tests {
         assert!(als.check(&problem).is_ok());
         let error = refused(Params { patience: Some(3), ..als.clone() });
         assert_eq!(error, "algorithm should be bayes or sgd when there is patience, but is als");
-        let error = refused(Params { without: vec![Part::Shares], ..als });
+        let error = refused(Params { without: vec![Component::RowNoise], ..als });
         assert_eq!(error, "algorithm should be bayes when there is without, but is als");
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Algorithm, CoreKind, Instructions, Method, Params, Part};
+use super::{Algorithm, CoreKind, Instructions, Method, Params, Component};
 use crate::Error;
 use crate::table::did_you_mean;
 
@@ -184,7 +184,7 @@ fn words(name: &str) -> Vec<&'static str> {
     match name {
         "core" => [CoreKind::Full, CoreKind::Diagonal].map(CoreKind::name).into(),
         "algorithm" => Algorithm::ALL.map(Algorithm::name).into(),
-        "without" => Part::ALL.map(Part::name).into(),
+        "without" => Component::ALL.map(Component::name).into(),
         "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
         "scheme" => vec!["blocks", "lock-free"],
         "start" => vec!["mean", "random"],

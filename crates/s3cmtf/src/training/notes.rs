@@ -3,7 +3,7 @@
 use super::bayes;
 use super::run::Run;
 use crate::model::{no_better, short};
-use crate::params::{Algorithm, Part};
+use crate::params::{Algorithm, Component};
 
 /// A test RMSE has risen where its end is above its least by this part: two runs that differ in their seed alone differ by less.
 const RISEN: f64 = 0.005;
@@ -22,7 +22,7 @@ impl Run {
     fn risen(&self) -> Option<String> {
         let (params, history) = (&self.record.params, &self.record.history);
         // Patience has looked after it; and single draws go up and down.
-        if params.patience.is_some() || params.without.contains(&Part::Average) {
+        if params.patience.is_some() || params.without.contains(&Component::Averaging) {
             return None;
         }
         // Before, models are single draws: others than those that follow.

@@ -21,7 +21,7 @@ pub(super) struct RowConditional<'a> {
     /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
     pub(super) means: &'a [f32],
     pub(super) streams: Streams,
-    pub(super) without: &'a [params::Part],
+    pub(super) without: &'a [params::Component],
     pub(super) peers: Option<&'a dyn Peers>,
     pub(super) interrupt: &'a AtomicBool,
 }

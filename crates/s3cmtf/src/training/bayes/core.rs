@@ -16,7 +16,7 @@ use crate::Error;
 use crate::layout::CoreOrder;
 use crate::layout::{EntryRun, View};
 use crate::likelihood;
-use crate::params::Part;
+use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
 // A word of random bits has a sign for each entry of a chunk.
@@ -257,15 +257,15 @@ pub(super) struct CoreState {
 }
 
 impl CoreState {
-    pub(super) fn new(ranks: &[usize], values: Vec<f32>, diagonal: bool, without: &[Part]) -> Self {
+    pub(super) fn new(ranks: &[usize], values: Vec<f32>, diagonal: bool, without: &[Component]) -> Self {
         let mut state = CoreState {
             diagonal,
             index: Vec::new(),
             ranks: ranks.to_vec(),
             sets: vec![1.0; SETS],
-            one_set: without.contains(&Part::Sets),
+            one_set: without.contains(&Component::InteractionScales),
             concepts: ranks.iter().map(|&rank| vec![1.0; rank]).collect(),
-            all_relevant: without.contains(&Part::Relevance),
+            all_relevant: without.contains(&Component::Relevance),
             zero: Vec::new(),
             values,
         };

@@ -4,7 +4,7 @@ use super::conditional::RowConditional;
 use super::core::OFFSET;
 use super::random::normal;
 use super::sums::RowSums;
-use crate::params::Part;
+use crate::params::Component;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// What becomes of rows.
@@ -44,7 +44,7 @@ impl<'a> Drawer<'a> {
         Drawer {
             given,
             share,
-            plain: given.without.contains(&Part::Distributions) || given.without.contains(&Part::Average),
+            plain: given.without.contains(&Component::RaoBlackwell) || given.without.contains(&Component::Averaging),
             precision: vec![0.0; rank * rank],
             pull: vec![0.0; rank],
             values: 0.0,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::core;
 use super::coupled::Matrix;
 use super::noise::Noise;
-use crate::params::Part;
+use crate::params::Component;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// So many draws are remembered; beyond, older ones fade, as concepts drift.
@@ -128,13 +128,13 @@ impl NaturalParams {
 }
 
 impl Mean {
-    pub(super) fn new(ranks: &[usize], rows: impl Iterator<Item = usize>, without: &[Part]) -> Self {
+    pub(super) fn new(ranks: &[usize], rows: impl Iterator<Item = usize>, without: &[Component]) -> Self {
         let empty = |(&rank, rows): (&usize, usize)| NaturalParams {
             rank,
             numbers: vec![0.0; rows * NaturalParams::len(rank)],
         };
         let natural_params = ranks.iter().zip(rows).map(empty).collect();
-        let window = if without.contains(&Part::Average) { 1 } else { WINDOW };
+        let window = if without.contains(&Component::Averaging) { 1 } else { WINDOW };
         Mean {
             draws: 0,
             natural_params,

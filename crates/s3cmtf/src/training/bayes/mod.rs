@@ -49,7 +49,7 @@ use crate::layout::{Arranged, EntryStats, last_rows};
 use crate::layout::{Plan, View};
 use crate::likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row};
-use crate::params::{BayesParams, CommonParams, CoreKind, Part};
+use crate::params::{BayesParams, CommonParams, CoreKind, Component};
 use crate::problem::{Absent, EntrySource, Problem};
 
 /// The core stays as it starts until the rows have found their places in it.
@@ -75,7 +75,7 @@ pub(crate) struct Sampler {
     auto: bool,
     level: s3cmtf_kernels::Level,
     seed: u64,
-    without: Vec<Part>,
+    without: Vec<Component>,
     early: u64,
     /// What the tensor's values were centred by and divided by.
     mean: f64,
@@ -208,7 +208,7 @@ impl Sampler {
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
-            if epoch >= CORE_FROM && !self.without.contains(&Part::Shares) {
+            if epoch >= CORE_FROM && !self.without.contains(&Component::RowNoise) {
                 let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
                 let levels: Vec<f32> = levels.copied().collect();
                 self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
@@ -444,7 +444,7 @@ impl Sampler {
 
     /// What the mean knows of its errors; nothing where rows' distributions were not averaged.
     fn uncertainty(&self) -> Option<Uncertainty> {
-        let plain = [Part::Average, Part::Distributions].iter().any(|part| self.without.contains(part));
+        let plain = [Component::Averaging, Component::RaoBlackwell].iter().any(|part| self.without.contains(part));
         if plain {
             return None;
         }
