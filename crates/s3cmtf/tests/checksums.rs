@@ -6,7 +6,7 @@ use s3cmtf::{CoreKind, HoldOut, Instructions, Model, Params, Problem, Run, Train
 
 fn world() -> Problem {
     let world = WorldParams { users: 300, businesses: 120, ratings: 6_000, ..WorldParams::default() };
-    generate(&world).problem().unwrap()
+    generate(&world).problem().expect("a world is a problem")
 }
 
 fn checksum(model: &Model) -> u64 {
@@ -31,7 +31,7 @@ fn run(params: Params, holdout: Option<HoldOut>) -> Run {
         Some(how) => training.holdout_by(how),
         None => training,
     };
-    training.run().unwrap()
+    training.run().expect("a run")
 }
 
 #[track_caller]
