@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// The parts of a problem do not fit together.
     Problem(String),
-    /// What was asked for cannot be right, whatever the data hold.
+    /// An invalid request, whatever the data.
     Request(String),
     /// Nothing goes by the name that was given.
     Unknown(String),

@@ -44,9 +44,9 @@ impl CoreKind {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Models are drawn from all those that explain the data, and averaged. Nothing needs tuning.
+    /// Bayesian: Gibbs sampling, and the posterior mean of the samples. Nothing needs tuning.
     Bayes,
-    /// The paper's: stochastic gradient descent to one model of least error.
+    /// The paper's: stochastic gradient descent.
     Sgd,
     /// Alternating least squares to one model of least error: data that are exactly of the given ranks are found exactly.
     Als,

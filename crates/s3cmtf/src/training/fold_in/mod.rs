@@ -113,7 +113,7 @@ impl<'a> FoldIn<'a> {
     fn run(mut self, update: bool) -> Result<Folded, Error> {
         let model = self.model;
         let order = model.modes().len();
-        let ground = self.ground(update)?;
+        let ground = self.row_prior(update)?;
         self.namings.resize(order, None);
         let matrices = self.matrices()?;
         let mut notes = Vec::new();
@@ -178,8 +178,8 @@ impl<'a> FoldIn<'a> {
         Ok(Folded { model, added, updated, entries, notes })
     }
 
-    /// What rows are likely without data.
-    fn ground(&self, update: bool) -> Result<RowPrior<'a>, Error> {
+    /// The prior over rows.
+    fn row_prior(&self, update: bool) -> Result<RowPrior<'a>, Error> {
         let fail = |what: &str| Err(Error::Problem(what.into()));
         match (self.model.uncertainty(), self.params.algorithm) {
             (Some(uncertainty), _) => Ok(RowPrior::Drawn(uncertainty)),

@@ -23,7 +23,7 @@ const LEAST_NOISE: f64 = 1e-60;
 /// Shares tell how much they scatter only within these bounds, as in training.
 const NU: [f64; 2] = [2.0, 8192.0];
 
-/// What rows are likely without data.
+/// The prior over rows.
 pub(super) enum RowPrior<'a> {
     /// Rows with constant concepts, normal in the others, and known that well.
     Drawn(&'a Uncertainty),

@@ -41,7 +41,7 @@ impl ModeRows<'_> {
         }
     }
 
-    /// Asks for a row to be brought near.
+    /// Prefetches a row.
     pub(crate) fn prefetch(&self, index: u32, rank: usize) {
         match self {
             ModeRows::Owned { rows, base } => rows.prefetch(index.wrapping_sub(*base) as usize * rank, rank),
