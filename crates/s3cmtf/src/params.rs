@@ -121,8 +121,13 @@ pub enum Component {
 
 impl Component {
     /// All of them.
-    pub const ALL: [Component; 5] =
-        [Component::RowNoise, Component::Relevance, Component::InteractionScales, Component::RaoBlackwell, Component::Averaging];
+    pub const ALL: [Component; 5] = [
+        Component::RowNoise,
+        Component::Relevance,
+        Component::InteractionScales,
+        Component::RaoBlackwell,
+        Component::Averaging,
+    ];
 
     /// Its name in the command and in files.
     pub fn name(self) -> &'static str {

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use s3cmtf::internal::files::OutFormat;
 use s3cmtf::internal::table::did_you_mean;
-use s3cmtf::{Algorithm, CoreKind, Duplicates, Instructions, Method, Component, Scheme};
+use s3cmtf::{Algorithm, Component, CoreKind, Duplicates, Instructions, Method, Scheme};
 
 /// What `--duplicates` says.
 pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use s3cmtf::internal::PartialParams;
-use s3cmtf::{Algorithm, CoreKind, Instructions, Method, Params, Component, Run, Scheme};
+use s3cmtf::{Algorithm, Component, CoreKind, Instructions, Method, Params, Run, Scheme};
 use serde_json::{Value, json};
 
 use super::choices::{
-    AlgorithmChoice, CoreChoice, InstructionsChoice, MethodChoice, ComponentChoice, Preset, SchemeChoice,
+    AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, Preset, SchemeChoice,
 };
 use super::{decimal, whole};
 use crate::failure::usage;

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use s3cmtf::internal::files;
 use s3cmtf::internal::input::SideMatrix;
 use s3cmtf::internal::world::{WorldParams, generate};
-use s3cmtf::{Absent, Coupled, Entries, Params, Component, Problem, Start, Training};
+use s3cmtf::{Absent, Component, Coupled, Entries, Params, Problem, Start, Training};
 use serde::Serialize;
 
 use super::Scale;
@@ -124,7 +124,11 @@ fn measure<'a>(
         ("with a matrix of noise", Variant::Noise, bayes.clone()),
         ("without row-noise: all rows equally predictable", Variant::All, without(Component::RowNoise)),
         ("without relevance: all concepts alike", Variant::All, without(Component::Relevance)),
-        ("without interaction-scales: offsets, pairs and more alike", Variant::All, without(Component::InteractionScales)),
+        (
+            "without interaction-scales: offsets, pairs and more alike",
+            Variant::All,
+            without(Component::InteractionScales),
+        ),
         ("without rao-blackwell: the mean of rows", Variant::All, without(Component::RaoBlackwell)),
         ("without averaging: the last draw", Variant::All, without(Component::Averaging)),
         ("months pulled to their neighbours", Variant::Neighbours, bayes.clone()),

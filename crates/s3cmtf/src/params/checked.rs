@@ -3,7 +3,7 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Component, Scheme, Start, partial,
+    Algorithm, Component, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};

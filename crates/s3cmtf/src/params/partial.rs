@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Algorithm, CoreKind, Instructions, Method, Params, Component};
+use super::{Algorithm, Component, CoreKind, Instructions, Method, Params};
 use crate::Error;
 use crate::table::did_you_mean;
 

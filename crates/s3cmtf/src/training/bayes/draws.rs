@@ -44,7 +44,8 @@ impl<'a> Drawer<'a> {
         Drawer {
             given,
             share,
-            plain: given.without.contains(&Component::RaoBlackwell) || given.without.contains(&Component::Averaging),
+            plain: given.without.contains(&Component::RaoBlackwell)
+                || given.without.contains(&Component::Averaging),
             precision: vec![0.0; rank * rank],
             pull: vec![0.0; rank],
             values: 0.0,

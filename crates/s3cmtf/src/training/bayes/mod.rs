@@ -49,7 +49,7 @@ use crate::layout::{Arranged, EntryStats, last_rows};
 use crate::layout::{Plan, View};
 use crate::likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row};
-use crate::params::{BayesParams, CommonParams, CoreKind, Component};
+use crate::params::{BayesParams, CommonParams, Component, CoreKind};
 use crate::problem::{Absent, EntrySource, Problem};
 
 /// The core stays as it starts until the rows have found their places in it.
@@ -444,7 +444,8 @@ impl Sampler {
 
     /// What the mean knows of its errors; nothing where rows' distributions were not averaged.
     fn uncertainty(&self) -> Option<Uncertainty> {
-        let plain = [Component::Averaging, Component::RaoBlackwell].iter().any(|part| self.without.contains(part));
+        let plain =
+            [Component::Averaging, Component::RaoBlackwell].iter().any(|part| self.without.contains(part));
         if plain {
             return None;
         }
