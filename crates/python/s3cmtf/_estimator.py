@@ -43,7 +43,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
 
     Parameters
     ----------
-    rank, ranks : one rank for all modes, or one for each; ``"auto"`` infers one for each. None is ``"auto"`` in bayes, 10 in sgd and als.
+    rank, ranks : one rank for all modes, or one for each; ``"auto"`` infers one for each. None is ``"auto"`` in bayes, else 10.
     modes : the columns that are the modes, such as ``["user", "movie", "timestamp:month"]``; ``fit`` may say others.
         None infers unambiguous columns, and takes all columns where there is a ``y``. ``:month`` (``year``, ``week``, ``day``,
         ``hour``, ``hour-of-day``, ``day-of-week``) bins times, ``:bins=20`` and ``:quantiles=20`` bin numbers, and
@@ -52,15 +52,18 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
     duplicates : how to merge cells that occur more than once: mean, last, sum or error. None is mean, and sum where rows are counted.
     preset : ``"default"`` or ``"paper"``: the set of defaults, which the other parameters override.
-    core_kind : full (Tucker) or diagonal (CP). In a CP model of bayes the first columns are the mean and an offset per mode, so that the rank
+    core_kind : full (Tucker) or diagonal (CP), which it is in cmtf-opt, cmtf-als and sals. In a CP model of bayes the first columns are the mean and an offset per mode, so that the rank
         is at least the number of modes plus 2; those of sgd and als have no such columns.
-    algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks. None is bayes, or sgd with a parameter that
-        only sgd has.
+    algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks; or a method that the S3CMTF paper compares
+        with: cmtf-opt, cmtf-als and sals, which are CP, and tucker-als. None is bayes, or sgd with a parameter that only sgd has.
     without : bayes: components of the model to ablate, to see what each contributes.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. ``start`` is mean (random in ``"paper"``), and
         ``rate`` fitted to the data (0.001 in ``"paper"``), if it is None.
-    lambda_reg, lambda_couple : sgd, als. ``lambda_reg`` is 5 in sgd, 0.1 in ``"paper"`` and 1 in als if it is None.
-    epochs : the maximum number of epochs (bayes: Gibbs sweeps). None is 120 in bayes, 50 in sgd and 500 in als.
+    start, absent, optimizer, block, weighted : cmtf-opt, cmtf-als, sals, tucker-als. ``start`` may be offsets, too. ``absent``: what absent
+        cells of the tensor are, missing or zeros (not in sals). ``optimizer``: lbfgs or cg in cmtf-opt. ``block``: how many columns sals
+        solves for at a time, and ``weighted``: whether its regularization of a row grows with the row's entries.
+    lambda_reg, lambda_couple : not in bayes. ``lambda_reg`` is 5, 0.1 in ``"paper"`` and 1 in als if it is None.
+    epochs : the maximum number of epochs (bayes: Gibbs sweeps). None is 120 in bayes, 500 in als, 100 in cmtf-opt, else 50.
     orthogonal : whether to orthogonalize the factors after training.
     patience : early stopping after so many epochs without a better RMSE on held-out entries; None never stops.
     n_threads : threads; 0 is all cores.
@@ -99,6 +102,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         scheme: str = "blocks",
         deterministic: bool = False,
         start: str | None = None,
+        absent: str = "missing",
+        optimizer: str = "lbfgs",
+        block: int = 10,
+        weighted: bool = False,
         epochs: int | None = None,
         rate: float | None = None,
         decay: float = 0.1,
@@ -130,6 +137,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         self.scheme = scheme
         self.deterministic = deterministic
         self.start = start
+        self.absent = absent
+        self.optimizer = optimizer
+        self.block = block
+        self.weighted = weighted
         self.epochs = epochs
         self.rate = rate
         self.decay = decay

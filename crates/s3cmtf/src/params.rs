@@ -8,7 +8,11 @@ mod ranks;
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use checked::{AlsParams, BayesParams, CheckedParams, CommonParams, SgdParams};
+use crate::problem::Absent;
+
+pub(crate) use checked::{
+    AlsParams, BayesParams, CheckedParams, CommonParams, Opponent, OpponentParams, SgdParams,
+};
 pub use partial::{PartialParams, Preset};
 
 /// The rank of algorithms that do not find one themselves.
@@ -41,7 +45,7 @@ impl CoreKind {
 
 /// How a model is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Algorithm {
     /// Bayesian: Gibbs sampling, and the posterior mean of the samples. Nothing needs tuning.
@@ -50,6 +54,14 @@ pub enum Algorithm {
     Sgd,
     /// Alternating least squares to one model of least error: data that are exactly of the given ranks are found exactly.
     Als,
+    /// CMTF-OPT (Acar, Kolda and Dunlavy, 2011): all CP factors at once, by first-order optimization.
+    CmtfOpt,
+    /// CMTF-ALS (as in HaTen2 and SCouT): alternating least squares on CP factors, one system for all rows of a mode.
+    CmtfAls,
+    /// SALS and CDTF (Shin, Sael and Kang, 2017): alternating least squares on some columns of CP factors at a time.
+    Sals,
+    /// CMTF-Tucker-ALS, as the paper describes it: higher-order orthogonal iteration with coupled matrices.
+    TuckerAls,
 }
 
 impl Algorithm {
@@ -59,11 +71,23 @@ impl Algorithm {
             Algorithm::Bayes => "bayes",
             Algorithm::Sgd => "sgd",
             Algorithm::Als => "als",
+            Algorithm::CmtfOpt => "cmtf-opt",
+            Algorithm::CmtfAls => "cmtf-als",
+            Algorithm::Sals => "sals",
+            Algorithm::TuckerAls => "tucker-als",
         }
     }
 
     /// All of them; of those that have a setting, the first is the one that it chooses.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Bayes, Algorithm::Sgd, Algorithm::Als];
+    pub const ALL: [Algorithm; 7] = [
+        Algorithm::Bayes,
+        Algorithm::Sgd,
+        Algorithm::Als,
+        Algorithm::CmtfOpt,
+        Algorithm::CmtfAls,
+        Algorithm::Sals,
+        Algorithm::TuckerAls,
+    ];
 
     /// The settings that the algorithm has and not every other: one line for each algorithm.
     fn own(self) -> &'static [&'static str] {
@@ -83,6 +107,14 @@ impl Algorithm {
                 "patience",
             ],
             Algorithm::Als => &["lambda_reg", "lambda_couple"],
+            Algorithm::CmtfOpt => {
+                &["absent", "start", "optimizer", "lambda_reg", "lambda_couple", "tolerance", "patience"]
+            }
+            Algorithm::CmtfAls => &["absent", "start", "lambda_reg", "lambda_couple", "tolerance", "patience"],
+            Algorithm::Sals => {
+                &["start", "block", "weighted", "lambda_reg", "lambda_couple", "tolerance", "patience"]
+            }
+            Algorithm::TuckerAls => &["absent", "start", "lambda_couple", "tolerance", "patience"],
         }
     }
 
@@ -181,10 +213,47 @@ pub enum Scheme {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Start {
-    /// A first concept that predicts the mean, and small signed noise around a diagonal core for the others.
+    /// A first concept that predicts the mean, and small signed noise around a diagonal core for the others. In the paper's
+    /// opponents that concept stays as it is.
     Mean,
-    /// The paper's: everything random and positive, scaled so that predictions start at the mean.
+    /// The paper's: everything random and positive, scaled so that predictions start at the mean. Its opponents as published:
+    /// normal numbers, columns of length 1.
     Random,
+    /// The mean and an offset for each row, which stay, and noise for the concepts: for the paper's opponents.
+    Offsets,
+}
+
+impl Start {
+    /// The start's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Start::Mean => "mean",
+            Start::Random => "random",
+            Start::Offsets => "offsets",
+        }
+    }
+}
+
+/// How [`Algorithm::CmtfOpt`] finds its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum OptimizerKind {
+    /// Limited-memory BFGS, which remembers ten steps.
+    #[default]
+    Lbfgs,
+    /// Nonlinear conjugate gradients (Hestenes-Stiefel).
+    Cg,
+}
+
+impl OptimizerKind {
+    /// The optimizer's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            OptimizerKind::Lbfgs => "lbfgs",
+            OptimizerKind::Cg => "cg",
+        }
+    }
 }
 
 /// The vector instructions that training uses.
@@ -232,7 +301,7 @@ impl Instructions {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The rank of each mode, or one rank for all; if empty, bayes finds them itself, and in JSON the word is `auto`. Default
-    /// auto; sgd, als and paper: 10. From 1 to [`MAX_RANK`]; bayes: from 2, and with a diagonal core from the number of modes
+    /// auto; sgd, als, paper and its opponents: 10. From 1 to [`MAX_RANK`]; bayes: from 2, and with a diagonal core from the number of modes
     /// plus 2, since the first columns are the mean and an offset per mode.
     #[serde(with = "ranks")]
     pub ranks: Vec<usize>,
@@ -251,9 +320,22 @@ pub struct Params {
     /// Whether the same seed must give bitwise the same model for any number of threads. Default no; for bayes and als it
     /// always does.
     pub deterministic: bool,
-    /// sgd: where the factors start. Default mean; paper: random.
+    /// sgd and the paper's opponents: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// The most passes over the data. Default 120; sgd and paper: 50; als: 500, over all starts. 1 or more.
+    /// cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are, missing or zeros. Default missing.
+    #[serde(default = "missing")]
+    pub absent: Absent,
+    /// cmtf-opt: the optimizer. Default lbfgs.
+    #[serde(default)]
+    pub optimizer: OptimizerKind,
+    /// sals: how many columns are solved for at a time; 1 is CDTF, and the rank or more is ALS. Default 10. 1 or more.
+    #[serde(default = "block")]
+    pub block: usize,
+    /// sals: whether a row's regulariser grows with its entries. Default no.
+    #[serde(default)]
+    pub weighted: bool,
+    /// The most passes over the data. Default 120; sgd, paper and its opponents: 50, cmtf-opt: 100; als: 500, over all starts.
+    /// 1 or more.
     pub epochs: usize,
     /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
     #[serde(deserialize_with = "number::some")]
@@ -300,6 +382,10 @@ impl Default for Params {
             scheme: Scheme::Blocks,
             deterministic: false,
             start: Start::Mean,
+            absent: missing(),
+            optimizer: OptimizerKind::default(),
+            block: block(),
+            weighted: false,
             epochs: 120,
             rate: None,
             decay: 0.1,
@@ -353,7 +439,15 @@ impl Params {
             Algorithm::Bayes => Params::default(),
             Algorithm::Sgd => Params::sgd(),
             Algorithm::Als => Params::als(),
+            Algorithm::CmtfOpt => Params { epochs: 100, ..Params::opponent(algorithm) },
+            Algorithm::CmtfAls | Algorithm::Sals => Params::opponent(algorithm),
+            Algorithm::TuckerAls => Params { core: CoreKind::Full, ..Params::opponent(algorithm) },
         }
+    }
+
+    fn opponent(algorithm: Algorithm) -> Self {
+        let core = CoreKind::Diagonal;
+        Params { algorithm, core, ranks: vec![RANK], epochs: 50, ..Params::default() }
     }
 
     /// The ranks in a word: `12`, `12,12,4` or `auto`.
@@ -387,6 +481,16 @@ impl Params {
     pub(crate) fn level(&self) -> Level {
         self.instructions.map_or_else(Level::best, Instructions::level)
     }
+}
+
+/// What tensors of older versions were.
+fn missing() -> Absent {
+    Absent::Missing
+}
+
+/// As many columns at a time as published.
+fn block() -> usize {
+    10
 }
 
 /// What runs of older versions were.

@@ -3,7 +3,9 @@
 use clap::ValueEnum;
 use s3cmtf::internal::files::OutFormat;
 use s3cmtf::internal::table::did_you_mean;
-use s3cmtf::{Algorithm, Component, CoreKind, Duplicates, Instructions, Method, Scheme};
+use s3cmtf::{
+    Absent, Algorithm, Component, CoreKind, Duplicates, Instructions, Method, OptimizerKind, Scheme, Start,
+};
 
 /// What `--duplicates` says.
 pub(super) fn duplicates(word: &str) -> Result<Duplicates, String> {
@@ -40,6 +42,14 @@ pub(crate) enum AlgorithmChoice {
     Sgd,
     /// Alternating least squares: recovers a tensor that has exactly the given ranks
     Als,
+    /// CMTF-OPT: all CP factors at once, by first-order optimization (the paper's opponent, as are the next three)
+    CmtfOpt,
+    /// CMTF-ALS: alternating least squares on CP factors, as in HaTen2 and SCouT
+    CmtfAls,
+    /// SALS: alternating least squares on some columns of CP factors at a time; with --block 1 it is CDTF
+    Sals,
+    /// CMTF-Tucker-ALS: higher-order orthogonal iteration with coupled matrices
+    TuckerAls,
 }
 
 impl From<AlgorithmChoice> for Algorithm {
@@ -48,6 +58,67 @@ impl From<AlgorithmChoice> for Algorithm {
             AlgorithmChoice::Bayes => Algorithm::Bayes,
             AlgorithmChoice::Sgd => Algorithm::Sgd,
             AlgorithmChoice::Als => Algorithm::Als,
+            AlgorithmChoice::CmtfOpt => Algorithm::CmtfOpt,
+            AlgorithmChoice::CmtfAls => Algorithm::CmtfAls,
+            AlgorithmChoice::Sals => Algorithm::Sals,
+            AlgorithmChoice::TuckerAls => Algorithm::TuckerAls,
+        }
+    }
+}
+
+/// The words of `--start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StartChoice {
+    /// A first concept that predicts the mean, and noise; the paper's opponents keep that concept as it is
+    Mean,
+    /// Everything random: as published
+    Random,
+    /// The paper's opponents: the mean and an offset per row, which stay, and noise
+    Offsets,
+}
+
+impl From<StartChoice> for Start {
+    fn from(choice: StartChoice) -> Self {
+        match choice {
+            StartChoice::Mean => Start::Mean,
+            StartChoice::Random => Start::Random,
+            StartChoice::Offsets => Start::Offsets,
+        }
+    }
+}
+
+/// The words of `--absent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AbsentChoice {
+    /// They are unknown
+    Missing,
+    /// They are zeros: the tensor is fully observed
+    Zeros,
+}
+
+impl From<AbsentChoice> for Absent {
+    fn from(choice: AbsentChoice) -> Self {
+        match choice {
+            AbsentChoice::Missing => Absent::Missing,
+            AbsentChoice::Zeros => Absent::Zeros,
+        }
+    }
+}
+
+/// The words of `--optimizer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OptimizerChoice {
+    /// Limited-memory BFGS
+    Lbfgs,
+    /// Nonlinear conjugate gradients
+    Cg,
+}
+
+impl From<OptimizerChoice> for OptimizerKind {
+    fn from(choice: OptimizerChoice) -> Self {
+        match choice {
+            OptimizerChoice::Lbfgs => OptimizerKind::Lbfgs,
+            OptimizerChoice::Cg => OptimizerKind::Cg,
         }
     }
 }

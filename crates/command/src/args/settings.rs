@@ -2,11 +2,14 @@
 
 use clap::Args;
 use s3cmtf::internal::PartialParams;
-use s3cmtf::{Algorithm, Component, CoreKind, Instructions, Method, Params, Run, Scheme};
+use s3cmtf::{
+    Absent, Algorithm, Component, CoreKind, Instructions, Method, OptimizerKind, Params, Run, Scheme, Start,
+};
 use serde_json::{Value, json};
 
 use super::choices::{
-    AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, Preset, SchemeChoice,
+    AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, OptimizerChoice, Preset,
+    SchemeChoice, StartChoice,
 };
 use super::{decimal, whole};
 use crate::failure::usage;
@@ -16,19 +19,19 @@ use crate::print;
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
     /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes
-    /// infers one for each mode [default: auto; sgd, als: 10]
+    /// infers one for each mode [default: auto; other algorithms: 10]
     #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
     rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024
     #[arg(long, value_name = "J1,J2,..", value_delimiter = ',', value_parser = whole::<usize>, help_heading = "Model")]
     ranks: Option<Vec<usize>>,
-    /// The core tensor: full (Tucker) or diagonal (CP) [default: full]
+    /// The core tensor: full (Tucker) or diagonal (CP) [default: full; cmtf-opt, cmtf-als, sals: diagonal]
     #[arg(long, value_name = "KIND", help_heading = "Model")]
     core: Option<CoreChoice>,
-    /// sgd, als: the regularization weight, 0 or more [default: 5; paper: 0.1; als: 1]
+    /// The regularization weight of all algorithms but bayes and tucker-als, 0 or more [default: 5; paper: 0.1; als: 1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_reg: Option<f32>,
-    /// sgd, als: the weight of coupled matrices that have none of their own, 0 or more [default: 10]
+    /// All algorithms but bayes: the weight of coupled matrices that have none of their own, 0 or more [default: 10]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Model")]
     lambda_couple: Option<f32>,
     /// sgd: L1 instead of L2 regularization
@@ -50,7 +53,8 @@ pub(crate) struct SettingArgs {
     /// bayes: ablate components of the model, to see what each contributes
     #[arg(long, value_name = "COMPONENT,..", value_delimiter = ',', help_heading = "Training")]
     without: Vec<ComponentChoice>,
-    /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; sgd: 50; als: 500]
+    /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; als: 500;
+    /// cmtf-opt: 100; other algorithms: 50]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
     /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001]
@@ -59,7 +63,7 @@ pub(crate) struct SettingArgs {
     /// sgd: the decay mu of the learning rate, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
     decay: Option<f32>,
-    /// sgd: stop when the relative change of the training RMSE falls below this; 0 never stops [default: 0]
+    /// sgd and the paper's opponents: stop when the relative change of the training RMSE falls below this; 0 never stops [default: 0]
     #[arg(long, value_parser = decimal::<f64>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     tolerance: Option<f64>,
     /// Early stopping: stop after N epochs, 1 or more, without a better RMSE on held-out entries, then retrain on all
@@ -72,6 +76,21 @@ pub(crate) struct SettingArgs {
     /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     scheme: Option<SchemeChoice>,
+    /// sgd and the paper's opponents: where the factors start [default: mean; paper: random]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    start: Option<StartChoice>,
+    /// cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are [default: missing]
+    #[arg(long, value_name = "KIND", help_heading = "Training")]
+    absent: Option<AbsentChoice>,
+    /// cmtf-opt: the optimizer [default: lbfgs]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    optimizer: Option<OptimizerChoice>,
+    /// sals: columns that are solved for at a time, 1 or more; 1 is CDTF, the rank is ALS [default: 10]
+    #[arg(long, value_name = "C", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
+    block: Option<usize>,
+    /// sals: a row's regularization weight grows with its number of entries
+    #[arg(long, help_heading = "Training")]
+    weighted: bool,
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     threads: Option<usize>,
@@ -134,6 +153,11 @@ impl SettingArgs {
             "without": Some(without).filter(|parts| !parts.is_empty()),
             "method": method,
             "scheme": scheme,
+            "start": self.start.map(Start::from),
+            "absent": self.absent.map(Absent::from),
+            "optimizer": self.optimizer.map(OptimizerKind::from),
+            "block": self.block,
+            "weighted": switch(self.weighted),
             "deterministic": switch(self.deterministic),
             "epochs": self.epochs,
             "rate": number(self.rate.map(f64::from)),

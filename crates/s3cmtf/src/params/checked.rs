@@ -3,7 +3,7 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, Component, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start, partial,
+    Algorithm, Component, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind, Params, Scheme, Start, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};
@@ -14,6 +14,7 @@ pub(crate) enum CheckedParams {
     Bayes(BayesParams),
     Sgd(SgdParams),
     Als(AlsParams),
+    Opponent(OpponentParams),
 }
 
 /// The settings that every algorithm has.
@@ -59,12 +60,36 @@ pub(crate) struct AlsParams {
     pub(crate) lambda_couple: f32,
 }
 
+/// The methods that the paper compares with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opponent {
+    CmtfOpt,
+    CmtfAls,
+    Sals,
+    TuckerAls,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OpponentParams {
+    pub(crate) common: CommonParams,
+    pub(crate) opponent: Opponent,
+    pub(crate) start: Start,
+    pub(crate) absent: Absent,
+    pub(crate) optimizer: OptimizerKind,
+    pub(crate) block: usize,
+    pub(crate) weighted: bool,
+    pub(crate) lambda_reg: f32,
+    pub(crate) lambda_couple: f32,
+    pub(crate) tolerance: f64,
+}
+
 impl CheckedParams {
     pub(crate) fn common(&self) -> &CommonParams {
         match self {
             CheckedParams::Bayes(BayesParams { common, .. })
             | CheckedParams::Sgd(SgdParams { common, .. })
-            | CheckedParams::Als(AlsParams { common, .. }) => common,
+            | CheckedParams::Als(AlsParams { common, .. })
+            | CheckedParams::Opponent(OpponentParams { common, .. }) => common,
         }
     }
 
@@ -73,7 +98,8 @@ impl CheckedParams {
         let mut params = self.clone();
         let (CheckedParams::Bayes(BayesParams { common, .. })
         | CheckedParams::Sgd(SgdParams { common, .. })
-        | CheckedParams::Als(AlsParams { common, .. })) = &mut params;
+        | CheckedParams::Als(AlsParams { common, .. })
+        | CheckedParams::Opponent(OpponentParams { common, .. })) = &mut params;
         (common.epochs, common.patience) = (epochs, None);
         params
     }
@@ -149,10 +175,16 @@ impl Params {
             return Err(Error::param("patience", "1 or more", 0));
         }
         self.check_own()?;
+        if self.block == 0 {
+            return Err(Error::param("block", "1 or more", 0));
+        }
         match self.algorithm {
             Algorithm::Bayes => self.check_bayes(order)?,
-            Algorithm::Als => check_als(problem)?,
-            Algorithm::Sgd => {}
+            Algorithm::Als => check_graphs(problem, "als")?,
+            Algorithm::Sgd => self.check_sgd()?,
+            Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
+                self.check_opponent(problem)?;
+            }
         }
         if self.nonnegative && self.orthogonal {
             return Err(Error::param(
@@ -206,7 +238,27 @@ impl Params {
                 tolerance: self.tolerance,
             }),
             Algorithm::Als => CheckedParams::Als(AlsParams { common, lambda_reg, lambda_couple }),
+            Algorithm::CmtfOpt => self.resolve_opponent(Opponent::CmtfOpt, common),
+            Algorithm::CmtfAls => self.resolve_opponent(Opponent::CmtfAls, common),
+            Algorithm::Sals => self.resolve_opponent(Opponent::Sals, common),
+            Algorithm::TuckerAls => self.resolve_opponent(Opponent::TuckerAls, common),
         }
+    }
+
+    fn resolve_opponent(&self, opponent: Opponent, common: CommonParams) -> CheckedParams {
+        let Params { start, absent, optimizer, block, weighted, lambda_reg, lambda_couple, tolerance, .. } = *self;
+        CheckedParams::Opponent(OpponentParams {
+            common,
+            opponent,
+            start,
+            absent,
+            optimizer,
+            block,
+            weighted,
+            lambda_reg,
+            lambda_couple,
+            tolerance,
+        })
     }
 
     /// No setting that the algorithm does not have is other than usual: it would be ignored.
@@ -229,6 +281,26 @@ impl Params {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
         if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
+    }
+
+    fn check_sgd(&self) -> Result<(), Error> {
+        if self.start == Start::Offsets {
+            return Err(Error::param("start", "mean or random when the algorithm is sgd", "offsets"));
+        }
+        Ok(())
+    }
+
+    fn check_opponent(&self, problem: &Problem) -> Result<(), Error> {
+        let name = self.algorithm.name();
+        let core = if self.algorithm == Algorithm::TuckerAls { CoreKind::Full } else { CoreKind::Diagonal };
+        if self.core != core {
+            let expected = format!("{} when the algorithm is {name}", core.name());
+            return Err(Error::param("core", expected, self.core.name()));
+        }
+        if self.absent == Absent::Graph {
+            return Err(Error::param("absent", "missing or zeros", "graph"));
+        }
+        check_graphs(problem, name)
     }
 
     /// Whether draws can have as many columns as are asked for, and their core is not too large.
@@ -256,9 +328,9 @@ impl Params {
     }
 }
 
-fn check_als(problem: &Problem) -> Result<(), Error> {
+fn check_graphs(problem: &Problem, algorithm: &str) -> Result<(), Error> {
     if problem.coupled().iter().any(|matrix| matrix.kind() == Absent::Graph) {
-        return Err(Error::param("algorithm", "bayes or sgd when a coupled matrix is a graph", "als"));
+        return Err(Error::param("algorithm", "bayes or sgd when a coupled matrix is a graph", algorithm));
     }
     Ok(())
 }
@@ -285,9 +357,9 @@ mod tests {
         assert!(bayes.check(&problem).is_ok());
         for (params, expected) in [
             (Params { scheme: Scheme::LockFree, ..bayes.clone() }, "sgd when there is scheme"),
-            (Params { start: Start::Random, ..bayes.clone() }, "sgd when there is start"),
+            (Params { start: Start::Random, ..bayes.clone() }, "sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is start"),
             (Params { decay: 0.2, ..bayes.clone() }, "sgd when there is decay"),
-            (Params { lambda_reg: 0.2, ..bayes.clone() }, "sgd or als when there is lambda_reg"),
+            (Params { lambda_reg: 0.2, ..bayes.clone() }, "sgd, als, cmtf-opt, cmtf-als or sals when there is lambda_reg"),
             (Params { ranks: vec![1], ..bayes.clone() }, "sgd or als when a rank is 1"),
         ] {
             assert_eq!(refused(params), format!("algorithm should be {expected}, but is bayes"));
@@ -295,7 +367,7 @@ mod tests {
         let als = Params { ranks: vec![1], ..Params::als() };
         assert!(als.check(&problem).is_ok());
         let error = refused(Params { patience: Some(3), ..als.clone() });
-        assert_eq!(error, "algorithm should be bayes or sgd when there is patience, but is als");
+        assert_eq!(error, "algorithm should be bayes, sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is patience, but is als");
         let error = refused(Params { without: vec![Component::RowNoise], ..als });
         assert_eq!(error, "algorithm should be bayes when there is without, but is als");
     }

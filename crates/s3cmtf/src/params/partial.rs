@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Algorithm, Component, CoreKind, Instructions, Method, Params};
+use super::{Algorithm, Component, CoreKind, Instructions, Method, OptimizerKind, Params, Start};
 use crate::Error;
+use crate::problem::Absent;
 use crate::table::did_you_mean;
 
 /// Where settings start that nobody has said anything about.
@@ -153,7 +154,16 @@ pub(super) fn with(setting: &str) -> String {
     // The only other thing that some have not.
     let one = |algorithm: &Algorithm| setting != "rank 1" || *algorithm != Algorithm::Bayes;
     let names: Vec<&str> = Algorithm::with(setting).filter(one).map(Algorithm::name).collect();
-    names.join(" or ")
+    either(&names)
+}
+
+/// One of some words.
+fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [all @ .., last] => format!("{} or {last}", all.join(", ")),
+    }
 }
 
 /// Settings by their names.
@@ -168,11 +178,11 @@ fn wrong(name: &str, value: &Value) -> Error {
     let words = words(name);
     let expected = match (name, &words[..]) {
         ("ranks", _) => "a whole number, a list of them or \"auto\"".to_owned(),
-        ("epochs" | "patience" | "threads" | "seed", _) => "a whole number, 0 or more".to_owned(),
-        ("l1" | "nonnegative" | "orthogonal" | "deterministic", _) => "true or false".to_owned(),
+        ("epochs" | "patience" | "threads" | "seed" | "block", _) => "a whole number, 0 or more".to_owned(),
+        ("l1" | "nonnegative" | "orthogonal" | "deterministic" | "weighted", _) => "true or false".to_owned(),
         ("without", all) => format!("a list of {}", all.join(", ")),
         (_, []) => "a number".to_owned(),
-        (_, [all @ .., last]) => format!("{} or {last}", all.join(", ")),
+        (_, all) => either(all),
     };
     let typed = value.as_str().or_else(|| value.as_array()?.iter().find_map(Value::as_str));
     let hint = typed.map_or(String::new(), |typed| did_you_mean(words.iter().copied(), typed));
@@ -187,7 +197,9 @@ fn words(name: &str) -> Vec<&'static str> {
         "without" => Component::ALL.map(Component::name).into(),
         "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
         "scheme" => vec!["blocks", "lock-free"],
-        "start" => vec!["mean", "random"],
+        "start" => [Start::Mean, Start::Random, Start::Offsets].map(Start::name).into(),
+        "absent" => [Absent::Missing, Absent::Zeros].map(Absent::name).into(),
+        "optimizer" => [OptimizerKind::Lbfgs, OptimizerKind::Cg].map(OptimizerKind::name).into(),
         "instructions" => Instructions::available().into_iter().map(Instructions::name).collect(),
         _ => Vec::new(),
     }
@@ -225,9 +237,9 @@ mod tests {
             (json!({ "rate": 0.01 }), "rate needs algorithm sgd"),
             (json!({ "nonnegative": true }), "nonnegative needs algorithm sgd"),
             (json!({ "scheme": "lock-free" }), "scheme needs algorithm sgd"),
-            (json!({ "start": "random" }), "start needs algorithm sgd"),
-            (json!({ "lambda_reg": 2.0 }), "lambda_reg needs algorithm sgd or als"),
-            (json!({ "ranks": [1] }), "rank 1 needs algorithm sgd or als"),
+            (json!({ "start": "random" }), "start needs algorithm sgd, cmtf-opt, cmtf-als, sals or tucker-als"),
+            (json!({ "lambda_reg": 2.0 }), "lambda_reg needs algorithm sgd, als, cmtf-opt, cmtf-als or sals"),
+            (json!({ "ranks": [1] }), "rank 1 needs algorithm sgd, als, cmtf-opt, cmtf-als, sals or tucker-als"),
         ] {
             assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
             let mut more = value;
@@ -261,8 +273,8 @@ mod tests {
         let some = json!({ "algorithm": "als", "core": "diagonal", "ranks": [1], "lambda_reg": 0.5 });
         assert_eq!(params(some).unwrap().algorithm, Algorithm::Als);
         let error = params(json!({ "algorithm": "als", "patience": 2 })).unwrap_err();
-        assert_eq!(error, "patience needs algorithm bayes or sgd");
-        for what in ["rate", "decay", "tolerance"] {
+        assert_eq!(error, "patience needs algorithm bayes, sgd, cmtf-opt, cmtf-als, sals or tucker-als");
+        for what in ["rate", "decay"] {
             let error = params(json!({ "algorithm": "als", what: 0.1 })).unwrap_err();
             assert_eq!(error, format!("{what} needs algorithm sgd"));
         }
@@ -282,7 +294,7 @@ mod tests {
             (json!({ "l1": 3 }), "l1 cannot be 3: it should be true or false"),
             (
                 json!({ "algorithm": "bays" }),
-                "algorithm cannot be \"bays\": it should be bayes, sgd or als, did you mean \"bayes\"?",
+                "algorithm cannot be \"bays\": it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als, did you mean \"bayes\"?",
             ),
             (
                 json!({ "scheme": "block" }),

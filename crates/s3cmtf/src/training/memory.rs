@@ -1,7 +1,7 @@
 //! How much memory a run takes.
 
 use super::bayes;
-use crate::params::{Algorithm, CoreKind, Params};
+use crate::params::{Algorithm, CoreKind, OptimizerKind, Params};
 use crate::problem::Problem;
 
 /// Bytes that a run takes, about.
@@ -44,15 +44,36 @@ impl Memory {
                 // As they came, and in the order of each mode.
                 (rows + 6 * coupled, entries * (order + 1) * (order + 1))
             }
+            Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
+                // Numbers of 8 bytes: states, gradients and steps that are remembered; what is summed up for a row.
+                let row = |mode: usize| match (params.algorithm, params.optimizer) {
+                    (Algorithm::CmtfOpt, OptimizerKind::Lbfgs) => 28 * ranks[mode],
+                    (Algorithm::TuckerAls, _) => {
+                        let others = ranks.iter().enumerate().filter(|&(other, _)| other != mode);
+                        others.fold(1usize, |size, (_, &rank)| size.saturating_mul(rank)).saturating_add(6 * ranks[mode])
+                    }
+                    _ => 8 * ranks[mode],
+                };
+                let wide: Vec<usize> = rows.clone().enumerate().map(|(mode, rows)| rows.saturating_mul(row(mode))).collect();
+                // Only one mode at a time is that wide in tucker-als.
+                let numbers = if params.algorithm == Algorithm::TuckerAls {
+                    wide.into_iter().max().unwrap_or(0)
+                } else {
+                    wide.into_iter().fold(0, usize::saturating_add)
+                };
+                let residuals = if params.algorithm == Algorithm::Sals { order } else { 0 };
+                // As they came, and in the order of each mode.
+                (numbers.saturating_mul(2) + 6 * coupled, entries * ((order + 1) * (order + 1) + residuals))
+            }
         };
         // Ranks that are found are bounded by their core, too.
         let core: usize = match (params.core, params.algorithm) {
             _ if params.is_auto() => 0,
-            (CoreKind::Diagonal, Algorithm::Sgd | Algorithm::Als) => ranks[0],
             // That of draws, which have fewer concepts in each mode than the model has columns.
             (CoreKind::Diagonal, Algorithm::Bayes) => {
                 bayes::concepts(order, ranks[0]).saturating_pow(order as u32)
             }
+            (CoreKind::Diagonal, _) => ranks[0],
             (CoreKind::Full, _) => ranks.iter().product(),
         };
         Memory {

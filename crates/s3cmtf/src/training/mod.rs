@@ -2,6 +2,7 @@
 
 mod als;
 mod bayes;
+mod chain;
 mod checkpoint;
 mod cholesky;
 mod engine;
@@ -11,12 +12,14 @@ mod job;
 mod memory;
 mod notes;
 mod offsets;
+mod opponents;
 mod phases;
 mod pieces;
 mod run;
 mod sgd;
 mod sparse;
 mod train;
+mod view;
 
 pub use crate::layout::{MemoryBudget, Scratch};
 pub use checkpoint::{Checkpoint, CheckpointMeta, StateArrays};

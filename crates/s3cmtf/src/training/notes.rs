@@ -28,7 +28,11 @@ impl Run {
         // Before, models are single draws: others than those that follow.
         let early = match params.algorithm {
             Algorithm::Bayes => bayes::early(params.epochs),
-            Algorithm::Sgd => 0,
+            Algorithm::Sgd
+            | Algorithm::CmtfOpt
+            | Algorithm::CmtfAls
+            | Algorithm::Sals
+            | Algorithm::TuckerAls => 0,
             // Each start begins anew, and the best is kept.
             Algorithm::Als => return None,
         };

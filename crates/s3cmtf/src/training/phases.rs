@@ -8,6 +8,7 @@ use super::checkpoint::EarlyStop;
 use super::engine::Engine;
 use super::job::{FitJob, FitResult, RunContext, Sets};
 use super::offsets;
+use super::opponents::OpponentEngine;
 use super::run::{DataRecord, Stop};
 use super::sgd::SgdEngine;
 use super::train::train;
@@ -127,6 +128,7 @@ impl<'a> RunContext<'a, '_> {
             CheckedParams::Bayes(params) => Box::new(BayesEngine::new(job, params, self)?),
             CheckedParams::Sgd(params) => Box::new(SgdEngine::new(job, params, self)?),
             CheckedParams::Als(params) => Box::new(AlsEngine::new(job, params, self)?),
+            CheckedParams::Opponent(params) => Box::new(OpponentEngine::new(job, params, self)?),
         })
     }
 }

@@ -30,6 +30,11 @@ impl Sparse {
         Sparse { starts, columns, values }
     }
 
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
     /// The columns and values of a row.
     pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[row]..self.starts[row + 1];

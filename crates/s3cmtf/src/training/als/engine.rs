@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::least_squares::LeastSquares;
 use super::search::{EXACT, Next, Search, get_state, put_state};
 use super::state::State;
-use super::view::View;
+use crate::training::view::View;
 use crate::Error;
 use crate::model::Model;
 use crate::params::AlsParams;

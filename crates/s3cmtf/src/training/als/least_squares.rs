@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::chain::Chain;
+use crate::training::chain::Chain;
 use super::coupled::{Matrix, Side};
 use super::pass::Pass;
 use super::state::{State, add_square, generator, normals};
-use super::view::View;
+use crate::training::view::View;
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::chain::{Chain, restored};
-use super::view::View;
+use crate::training::chain::{Chain, restored};
+use crate::training::view::View;
 
 /// The most numbers that the pieces of a sum over cores have together.
 const SUMS: usize = 1 << 24;

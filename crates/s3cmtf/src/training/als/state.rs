@@ -5,7 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::chain::{permuted, restored};
+use crate::training::chain::{permuted, restored};
 use crate::training::cholesky;
 
 /// Rows are summed in pieces of this many, in a fixed order, so that the sum does not depend on the threads.

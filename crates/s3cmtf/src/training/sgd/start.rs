@@ -21,7 +21,8 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
     let kind = warm.map_or(params.common.core, Model::core_kind);
     let scale = Scale::new(problem);
     let (core, factors) = match params.start {
-        Start::Mean => mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
+        // Settings that were checked have no offsets here.
+        Start::Mean | Start::Offsets => mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
         Start::Random => random_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
     };
     let coupled = problem.coupled().iter().map(|matrix| {

@@ -54,7 +54,16 @@ impl View {
 
     /// The entries of some rows: the rows of each, in the order of `modes`, and its value.
     pub(super) fn entries(&self, rows: Range<usize>) -> impl Iterator<Item = (&[u32], f64)> {
-        let range = self.starts[rows.start]..self.starts[rows.end];
+        self.run(self.starts[rows.start]..self.starts[rows.end])
+    }
+
+    /// The places of a row's entries.
+    pub(super) fn places(&self, row: usize) -> Range<usize> {
+        self.starts[row]..self.starts[row + 1]
+    }
+
+    /// The entries at some places, as [`View::entries`] gives them.
+    pub(super) fn run(&self, range: Range<usize>) -> impl Iterator<Item = (&[u32], f64)> {
         let order = self.modes.len();
         let indices = self.indices[range.start * order..range.end * order].chunks_exact(order);
         indices.zip(&self.values[range]).map(|(indices, &value)| (indices, f64::from(value)))

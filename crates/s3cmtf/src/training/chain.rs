@@ -106,6 +106,11 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Moves to the given rows without anything being left of the core: only what is given goes back.
+    pub(super) fn walk(&self, rows: &[u32], steps: &mut Steps) {
+        steps.last.copy_from_slice(rows);
+    }
+
     fn row(&self, step: usize, row: u32) -> &'a [f64] {
         let (rank, factor) = self.factors[step];
         &factor[row as usize * rank..][..rank]

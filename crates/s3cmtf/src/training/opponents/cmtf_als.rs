@@ -1,0 +1,152 @@
+//! CMTF-ALS: alternating least squares on CP factors, one small system for all rows of a mode (docs/opponents.md eq. P3).
+//!
+//! As published absent cells of the tensor are zeros. Where they are missing they are filled by the model before each solve
+//! (expectation maximization), so that the error over the entries never rises.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::cp::Cp;
+use super::data::Data;
+use super::engine::{Method, Sweep};
+use super::matrix::Pull;
+use super::rows::Rows;
+use super::small::{add_product, dot, gram};
+use super::start::start;
+use crate::model::Model;
+use crate::params::{OpponentParams, Start};
+use crate::training::cholesky;
+
+/// The method's settings.
+pub(super) struct CmtfAls {
+    cp: Cp,
+    start: Start,
+    ridge: f64,
+}
+
+impl CmtfAls {
+    pub(super) fn new(data: &Data, params: &OpponentParams) -> Self {
+        CmtfAls {
+            cp: Cp::new(data, params.common.ranks[0]),
+            start: params.start,
+            ridge: f64::from(params.lambda_reg),
+        }
+    }
+
+    /// The rows of a mode that fit best, all cells that are missing being what the model says.
+    fn solve_rows(&self, data: &Data, state: &[f64], mode: usize) -> Vec<f64> {
+        let (cp, rank) = (&self.cp, self.cp.rank);
+        let (view, factors) = (&data.views[mode], cp.factors(state));
+        let (chain, gamma) = (cp.chain(&view.modes, &factors), cp.gamma(state, mode));
+        let own = factors[mode];
+        let matrices = data.matrices.iter().enumerate().filter(|(_, matrix)| matrix.mode == mode);
+        let sides: Vec<_> = matrices
+            .map(|(number, matrix)| {
+                let columns = &state[cp.columns(number)];
+                (matrix, columns, gram(columns, rank))
+            })
+            .collect();
+        let mut system = gamma.clone();
+        for (matrix, _, gram) in &sides {
+            system.iter_mut().zip(gram).for_each(|(sum, gram)| *sum += matrix.lambda * gram);
+        }
+        add_ridge(&mut system, rank, self.ridge);
+        cholesky::factorize(&mut system, rank);
+        let mut rows = vec![0.0; own.len()];
+        Rows {
+            view,
+            width: rank,
+            scratch: || chain.steps(),
+            sum: |steps: &mut _, row, places: Range<usize>, sums: &mut [f64]| {
+                let own = &own[row * rank..][..rank];
+                for (indices, value) in view.run(places) {
+                    let design = chain.left(&indices[1..], steps);
+                    let error = if data.zeros { value } else { value - dot(own, design) };
+                    sums.iter_mut().zip(design).for_each(|(sum, design)| *sum += error * design);
+                }
+            },
+            finish: |_: &mut _, row, sums: &mut [f64], target: &mut [f64]| {
+                let own = &own[row * rank..][..rank];
+                if data.zeros {
+                    add_product(sums, own, &gamma, -1.0);
+                }
+                for (matrix, columns, gram) in &sides {
+                    let pull = Pull { cells: &matrix.by_row, others: columns, gram, weight: matrix.lambda };
+                    matrix.add_pull(&pull, row, own, sums);
+                }
+                step(&system, own, sums, self.ridge, target);
+                0.0
+            },
+        }
+        .make(rank, &mut rows);
+        rows
+    }
+
+    /// The same of the columns of a matrix.
+    fn solve_columns(&self, data: &Data, state: &[f64], number: usize) -> Vec<f64> {
+        let rank = self.cp.rank;
+        let matrix = &data.matrices[number];
+        let (own, rows) = (&state[self.cp.columns(number)], &state[self.cp.range(matrix.mode)]);
+        let gram = gram(rows, rank);
+        let ridge = self.ridge / matrix.lambda.max(f64::MIN_POSITIVE);
+        let mut system = gram.clone();
+        add_ridge(&mut system, rank, ridge);
+        cholesky::factorize(&mut system, rank);
+        let pull = Pull { cells: &matrix.by_column, others: rows, gram: &gram, weight: 1.0 };
+        let mut columns = vec![0.0; own.len()];
+        columns.par_chunks_exact_mut(rank).enumerate().for_each_init(
+            || vec![0.0; rank],
+            |sums, (column, target)| {
+                let own = &own[column * rank..][..rank];
+                sums.fill(0.0);
+                matrix.add_pull(&pull, column, own, sums);
+                step(&system, own, sums, ridge, target);
+            },
+        );
+        columns
+    }
+}
+
+fn add_ridge(system: &mut [f64], rank: usize, ridge: f64) {
+    (0..rank).for_each(|k| system[k * rank + k] += ridge);
+}
+
+/// The row that solves the system, as a step from the one before: it is pulled by its errors and by the ridge.
+fn step(system: &[f64], own: &[f64], pull: &mut [f64], ridge: f64, target: &mut [f64]) {
+    let rank = own.len();
+    pull.iter_mut().zip(own).for_each(|(pull, own)| *pull -= ridge * own);
+    cholesky::solve_lower(system, rank, pull);
+    cholesky::solve_upper(system, rank, pull);
+    target.iter_mut().zip(own.iter().zip(pull)).for_each(|(target, (own, step))| *target = own + *step);
+}
+
+impl Method for CmtfAls {
+    fn start(&self, data: &Data, warm: Option<&Model>) -> Vec<f64> {
+        warm.map_or_else(|| start(data, &self.cp, self.start), |model| self.cp.take_over(data, model))
+    }
+
+    fn sweep(&mut self, data: &Data, state: &mut Vec<f64>, interrupt: &AtomicBool) -> Sweep {
+        for mode in 0..data.order() {
+            if interrupt.load(Ordering::Relaxed) {
+                return Sweep::Interrupted;
+            }
+            let rows = self.solve_rows(data, state, mode);
+            state[self.cp.range(mode)].copy_from_slice(&rows);
+        }
+        for matrix in 0..data.matrices.len() {
+            let columns = self.solve_columns(data, state, matrix);
+            state[self.cp.columns(matrix)].copy_from_slice(&columns);
+        }
+        Sweep::Done
+    }
+
+    fn squared_errors(&self, data: &Data, state: &[f64]) -> f64 {
+        self.cp.squared_errors(data, state)
+    }
+
+    fn model(&self, data: &Data, state: &[f64]) -> Model {
+        self.cp.model(data, state)
+    }
+}
