@@ -2,11 +2,17 @@
 
 use clap::Args;
 use s3cmtf::internal::PartialParams;
-use s3cmtf::{Algorithm, Component, CoreKind, Instructions, Method, Params, Run, Scheme};
+use s3cmtf::{
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, Params, Run, Scheme, Shuffle,
+    SmallModes, Start, ZerosUpdate,
+};
 use serde_json::{Value, json};
 
 use super::choices::{
     AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, Preset, SchemeChoice,
+};
+use super::update_choices::{
+    CoreUpdateChoice, ShuffleChoice, SmallModesChoice, StartChoice, ZerosUpdateChoice,
 };
 use super::{decimal, whole};
 use crate::failure::usage;
@@ -16,7 +22,7 @@ use crate::print;
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
     /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes
-    /// infers one for each mode [default: auto; sgd, als: 10]
+    /// infers one for each mode [default: auto; sgd, als, paper: 10; paper-movielens: 12; paper-netflix: 11]
     #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
     rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024
@@ -37,9 +43,16 @@ pub(crate) struct SettingArgs {
     /// sgd: non-negative factors and core
     #[arg(long, help_heading = "Model")]
     nonnegative: bool,
-    /// Orthogonalize the factors after training; not with --nonnegative
-    #[arg(long, help_heading = "Model")]
-    orthogonal: bool,
+    /// Orthogonalize the factors after training; not with --nonnegative [default: false; paper: true]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Model"
+    )]
+    orthogonal: Option<bool>,
 
     /// The set of defaults, which other flags override
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Training")]
@@ -53,7 +66,7 @@ pub(crate) struct SettingArgs {
     /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; sgd: 50; als: 500]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
-    /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001]
+    /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001; paper-yelp: 0.0005]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     rate: Option<f32>,
     /// sgd: the decay mu of the learning rate, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
@@ -66,12 +79,27 @@ pub(crate) struct SettingArgs {
     /// entries for the best number of epochs [default: never]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     patience: Option<usize>,
-    /// sgd: how gradients are computed; all methods give the same ones [default: fast]
+    /// sgd: how gradients are computed; all methods give the same ones [default: fast; paper: opt]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     method: Option<MethodChoice>,
-    /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks]
+    /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks; paper: lock-free]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     scheme: Option<SchemeChoice>,
+    /// sgd: where the factors start [default: mean; paper: random]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    start: Option<StartChoice>,
+    /// sgd: when the order of entries and cells is drawn [default: once; paper: every-epoch]
+    #[arg(long, value_name = "WHEN", help_heading = "Training")]
+    shuffle: Option<ShuffleChoice>,
+    /// sgd: who updates the core [default: averaged; paper: one-thread]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    core_update: Option<CoreUpdateChoice>,
+    /// sgd: how threads share the rows of small modes [default: private; paper: shared]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    small_modes: Option<SmallModesChoice>,
+    /// sgd: how coupled matrices whose absent cells are zeros are updated [default: implicit; paper: per-cell]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    zeros_update: Option<ZerosUpdateChoice>,
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     threads: Option<usize>,
@@ -123,6 +151,11 @@ impl SettingArgs {
         let without: Vec<Component> = self.without.iter().map(|&part| part.into()).collect();
         let method: Option<Method> = self.method.map(Into::into);
         let scheme: Option<Scheme> = self.scheme.map(Into::into);
+        let start: Option<Start> = self.start.map(Into::into);
+        let shuffle: Option<Shuffle> = self.shuffle.map(Into::into);
+        let core_update: Option<CoreUpdate> = self.core_update.map(Into::into);
+        let small_modes: Option<SmallModes> = self.small_modes.map(Into::into);
+        let zeros_update: Option<ZerosUpdate> = self.zeros_update.map(Into::into);
         let instructions: Option<Instructions> = self.instructions.map(Into::into);
         // A switch that was not typed says nothing.
         let switch = |on: bool| on.then_some(true);
@@ -134,6 +167,11 @@ impl SettingArgs {
             "without": Some(without).filter(|parts| !parts.is_empty()),
             "method": method,
             "scheme": scheme,
+            "start": start,
+            "shuffle": shuffle,
+            "core_update": core_update,
+            "small_modes": small_modes,
+            "zeros_update": zeros_update,
             "deterministic": switch(self.deterministic),
             "epochs": self.epochs,
             "rate": number(self.rate.map(f64::from)),
@@ -142,7 +180,7 @@ impl SettingArgs {
             "lambda_couple": number(self.lambda_couple.map(f64::from)),
             "l1": switch(self.l1),
             "nonnegative": switch(self.nonnegative),
-            "orthogonal": switch(self.orthogonal),
+            "orthogonal": self.orthogonal,
             "tolerance": number(self.tolerance),
             "patience": self.patience,
             "threads": self.threads,

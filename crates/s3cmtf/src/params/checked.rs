@@ -3,7 +3,8 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, Component, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme, Start, partial,
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, MAX_CORE, MAX_RANK, Method, Params, Scheme,
+    Shuffle, SmallModes, Start, ZerosUpdate, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};
@@ -40,6 +41,10 @@ pub(crate) struct SgdParams {
     pub(crate) common: CommonParams,
     pub(crate) method: Method,
     pub(crate) scheme: Scheme,
+    pub(crate) shuffle: Shuffle,
+    pub(crate) core_update: CoreUpdate,
+    pub(crate) small_modes: SmallModes,
+    pub(crate) zeros_update: ZerosUpdate,
     pub(crate) deterministic: bool,
     pub(crate) start: Start,
     /// `None` fits it to the data.
@@ -152,7 +157,7 @@ impl Params {
         match self.algorithm {
             Algorithm::Bayes => self.check_bayes(order)?,
             Algorithm::Als => check_als(problem)?,
-            Algorithm::Sgd => {}
+            Algorithm::Sgd => self.check_sgd(problem)?,
         }
         if self.nonnegative && self.orthogonal {
             return Err(Error::param(
@@ -195,6 +200,10 @@ impl Params {
                 common,
                 method: self.method,
                 scheme: self.scheme,
+                shuffle: self.shuffle,
+                core_update: self.core_update,
+                small_modes: self.small_modes,
+                zeros_update: self.zeros_update,
                 deterministic: self.deterministic,
                 start: self.start,
                 rate: self.rate,
@@ -221,6 +230,31 @@ impl Params {
             }
             None => Ok(()),
         }
+    }
+
+    /// Blocks have one owner for every number, and the fast method entries that share rows: neither can be had in the
+    /// paper's order, or with what all threads share.
+    fn check_sgd(&self, problem: &Problem) -> Result<(), Error> {
+        for (differs, what) in [
+            (self.shuffle != Shuffle::Once, "entries are shuffled every epoch"),
+            (self.core_update != CoreUpdate::Averaged, "one thread updates the core"),
+            (self.small_modes != SmallModes::Private, "small modes are shared"),
+        ] {
+            if differs && self.scheme != Scheme::LockFree {
+                return Err(Error::param("scheme", format!("lock-free when {what}"), self.scheme.name()));
+            }
+        }
+        if self.shuffle == Shuffle::EveryEpoch && self.method == Method::Fast {
+            return Err(Error::param("method", "opt or naive when entries are shuffled every epoch", "fast"));
+        }
+        // Visits are numbers of 32 bits.
+        let most = u32::MAX as usize - problem.entries().len();
+        if self.zeros_update == ZerosUpdate::PerCell && problem.zeros_cells().is_none_or(|cells| cells > most)
+        {
+            let expected = "implicit where coupled matrices have more than 4 billion cells, zeros included";
+            return Err(Error::param("zeros-update", expected, "per-cell"));
+        }
+        Ok(())
     }
 
     fn check_bayes(&self, order: usize) -> Result<(), Error> {
@@ -292,12 +326,44 @@ mod tests {
         ] {
             assert_eq!(refused(params), format!("algorithm should be {expected}, but is bayes"));
         }
+        let paper = Params { ranks: vec![2], ..Params::paper() };
+        assert!(paper.check(&problem).is_ok());
+        for (params, expected) in [
+            (
+                Params { method: Method::Fast, ..paper.clone() },
+                "method should be opt or naive when entries are shuffled every epoch",
+            ),
+            (
+                Params { scheme: Scheme::Blocks, ..paper.clone() },
+                "scheme should be lock-free when entries are shuffled every epoch",
+            ),
+            (
+                Params { scheme: Scheme::Blocks, shuffle: Shuffle::Once, ..paper.clone() },
+                "scheme should be lock-free when one thread updates the core",
+            ),
+            (
+                Params { small_modes: SmallModes::Shared, ranks: vec![2], ..Params::sgd() },
+                "scheme should be lock-free when small modes are shared",
+            ),
+        ] {
+            assert!(refused(params).starts_with(expected));
+        }
         let als = Params { ranks: vec![1], ..Params::als() };
         assert!(als.check(&problem).is_ok());
         let error = refused(Params { patience: Some(3), ..als.clone() });
         assert_eq!(error, "algorithm should be bayes or sgd when there is patience, but is als");
         let error = refused(Params { without: vec![Component::RowNoise], ..als });
         assert_eq!(error, "algorithm should be bayes when there is without, but is als");
+    }
+
+    #[test]
+    fn a_run_of_before_there_were_these_settings_is_as_it_was() {
+        let mut old = partial::by_name(&Params::sgd());
+        for name in ["shuffle", "core_update", "small_modes", "zeros_update"] {
+            assert!(old.remove(name).is_some(), "{name}");
+        }
+        let old: Params = serde_json::from_value(old.into()).unwrap();
+        assert_eq!(old, Params::sgd());
     }
 
     #[test]
