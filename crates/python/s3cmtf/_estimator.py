@@ -51,20 +51,26 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     value : the column of values, where they are not ``y``; with modes and without values, rows are counted.
     couple : matrices that share a mode with the tensor, see :class:`Coupled`.
     duplicates : how to merge cells that occur more than once: mean, last, sum or error. None is mean, and sum where rows are counted.
-    preset : ``"default"`` or ``"paper"``: the set of defaults, which the other parameters override.
-    core_kind : full (Tucker) or diagonal (CP), which it is in cmtf-opt, cmtf-als and sals. In a CP model of bayes the first columns are the mean and an offset per mode, so that the rank
+    preset : the set of defaults, which the other parameters override: ``"default"``; ``"paper"``, the algorithm and settings of the
+        paper; or ``"paper-movielens"``, ``"paper-netflix"`` or ``"paper-yelp"``, with its rank and rate for that data set.
+    core_kind : full (Tucker) or diagonal (CP), which it is in cmtf-opt, cmtf-als and sals. In a CP model of bayes the first columns are
+        the mean and an offset per mode, so that the rank
         is at least the number of modes plus 2; those of sgd and als have no such columns.
     algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks; or a method that the S3CMTF paper compares
         with: cmtf-opt, cmtf-als and sals, which are CP, and tucker-als. None is bayes, or sgd with a parameter that only sgd has.
     without : bayes: components of the model to ablate, to see what each contributes.
-    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. ``start`` is mean (random in ``"paper"``), and
-        ``rate`` fitted to the data (0.001 in ``"paper"``), if it is None.
+    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. If they are None, ``method`` is fast (opt in
+        ``"paper"``, or naive), ``scheme`` blocks (lock-free in ``"paper"``), ``start`` mean (random in ``"paper"``), and ``rate``
+        fitted to the data (0.001 in ``"paper"``).
+    shuffle, core_update, small_modes, zeros_update : sgd: what the paper does otherwise. When entries are shuffled: once, or
+        every-epoch; who updates the core: averaged copies, or one-thread; rows of small modes: private copies, or shared;
+        coupled matrices with zeros: an implicit step, or per-cell. None is the first of each, and the second in ``"paper"``.
     start, absent, optimizer, block, weighted : cmtf-opt, cmtf-als, sals, tucker-als. ``start`` may be offsets, too. ``absent``: what absent
         cells of the tensor are, missing or zeros (not in sals). ``optimizer``: lbfgs or cg in cmtf-opt. ``block``: how many columns sals
         solves for at a time, and ``weighted``: whether its regularization of a row grows with the row's entries.
     lambda_reg, lambda_couple : not in bayes. ``lambda_reg`` is 5, 0.1 in ``"paper"`` and 1 in als if it is None.
     epochs : the maximum number of epochs (bayes: Gibbs sweeps). None is 120 in bayes, 500 in als, 100 in cmtf-opt, else 50.
-    orthogonal : whether to orthogonalize the factors after training.
+    orthogonal : whether to orthogonalize the factors after training. None is False, and True in ``"paper"``.
     patience : early stopping after so many epochs without a better RMSE on held-out entries; None never stops.
     n_threads : threads; 0 is all cores.
     instructions : the SIMD instruction set of training; None is the best that the machine has.
@@ -98,8 +104,12 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         core_kind: str = "full",
         algorithm: str | None = None,
         without: Sequence[str] = (),
-        method: str = "fast",
-        scheme: str = "blocks",
+        method: str | None = None,
+        scheme: str | None = None,
+        shuffle: str | None = None,
+        core_update: str | None = None,
+        small_modes: str | None = None,
+        zeros_update: str | None = None,
         deterministic: bool = False,
         start: str | None = None,
         absent: str = "missing",
@@ -113,7 +123,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         lambda_couple: float = 10.0,
         l1: bool = False,
         nonnegative: bool = False,
-        orthogonal: bool = False,
+        orthogonal: bool | None = None,
         tolerance: float = 0.0,
         patience: int | None = None,
         n_threads: int = 0,
@@ -135,6 +145,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         self.without = without
         self.method = method
         self.scheme = scheme
+        self.shuffle = shuffle
+        self.core_update = core_update
+        self.small_modes = small_modes
+        self.zeros_update = zeros_update
         self.deterministic = deterministic
         self.start = start
         self.absent = absent

@@ -74,7 +74,10 @@ pub use error::Error;
 pub use model::{
     Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, StdScale, Uncertainty,
 };
-pub use params::{Algorithm, Component, CoreKind, Instructions, Method, OptimizerKind, Params, Scheme, Start};
+pub use params::{
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle, SmallModes,
+    Start, ZerosUpdate,
+};
 pub use problem::{
     Absent, Blocks, Cells, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem,
     ProblemBuilder, StoredProblem, Visit,

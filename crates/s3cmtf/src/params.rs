@@ -4,6 +4,7 @@ mod checked;
 mod number;
 mod partial;
 mod ranks;
+mod updates;
 
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ pub(crate) use checked::{
     AlsParams, BayesParams, CheckedParams, CommonParams, Opponent, OpponentParams, SgdParams,
 };
 pub use partial::{PartialParams, Preset};
+pub use updates::{CoreUpdate, Shuffle, SmallModes, ZerosUpdate};
 
 /// The rank of algorithms that do not find one themselves.
 const RANK: usize = 10;
@@ -97,6 +99,10 @@ impl Algorithm {
                 "method",
                 "scheme",
                 "start",
+                "shuffle",
+                "core_update",
+                "small_modes",
+                "zeros_update",
                 "rate",
                 "decay",
                 "lambda_reg",
@@ -208,6 +214,16 @@ pub enum Scheme {
     LockFree,
 }
 
+impl Scheme {
+    /// The scheme's name in the command and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Blocks => "blocks",
+            Scheme::LockFree => "lock-free",
+        }
+    }
+}
+
 /// Where the factors and the core start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -301,7 +317,8 @@ impl Instructions {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The rank of each mode, or one rank for all; if empty, bayes finds them itself, and in JSON the word is `auto`. Default
-    /// auto; sgd, als, paper and its opponents: 10. From 1 to [`MAX_RANK`]; bayes: from 2, and with a diagonal core from the number of modes
+    /// auto; sgd, als, paper and its opponents: 10; paper-movielens: 12, paper-netflix: 11. From 1 to [`MAX_RANK`]; bayes: from 2, and
+    /// with a diagonal core from the number of modes
     /// plus 2, since the first columns are the mean and an offset per mode.
     #[serde(with = "ranks")]
     pub ranks: Vec<usize>,
@@ -313,10 +330,23 @@ pub struct Params {
     /// bayes: components that are ablated. Default none.
     #[serde(default)]
     pub without: Vec<Component>,
-    /// sgd: how gradients are computed. Default fast.
+    /// sgd: how gradients are computed. Default fast; paper: opt.
     pub method: Method,
-    /// sgd: how threads share the factors. Default blocks.
+    /// sgd: how threads share the factors. Default blocks; paper: lock-free.
     pub scheme: Scheme,
+    /// sgd: when the order of entries and cells is drawn. Default once; paper: every-epoch, which needs scheme lock-free and
+    /// method opt or naive.
+    #[serde(default)]
+    pub shuffle: Shuffle,
+    /// sgd: who updates the core. Default averaged; paper: one-thread, which needs scheme lock-free.
+    #[serde(default)]
+    pub core_update: CoreUpdate,
+    /// sgd: how threads share the rows of small modes. Default private; paper: shared, which needs scheme lock-free.
+    #[serde(default)]
+    pub small_modes: SmallModes,
+    /// sgd: how coupled matrices whose absent cells are zeros are updated. Default implicit; paper: per-cell.
+    #[serde(default)]
+    pub zeros_update: ZerosUpdate,
     /// Whether the same seed must give bitwise the same model for any number of threads. Default no; for bayes and als it
     /// always does.
     pub deterministic: bool,
@@ -337,7 +367,7 @@ pub struct Params {
     /// The most passes over the data. Default 120; sgd, paper and its opponents: 50, cmtf-opt: 100; als: 500, over all starts.
     /// 1 or more.
     pub epochs: usize,
-    /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001. Above 0.
+    /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001, paper-yelp: 0.0005. Above 0.
     #[serde(deserialize_with = "number::some")]
     pub rate: Option<f32>,
     /// sgd: the decay mu in eta_t = eta_0 / (1 + mu t). Default and paper: 0.1. 0 or more.
@@ -354,7 +384,7 @@ pub struct Params {
     pub l1: bool,
     /// sgd: whether factors and core stay at or above zero. Default no.
     pub nonnegative: bool,
-    /// Whether the factors are made orthogonal at the end. Default no.
+    /// Whether the factors are made orthogonal at the end. Default no; paper: yes.
     pub orthogonal: bool,
     /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
     #[serde(deserialize_with = "number::double")]
@@ -380,6 +410,10 @@ impl Default for Params {
             without: Vec::new(),
             method: Method::Fast,
             scheme: Scheme::Blocks,
+            shuffle: Shuffle::Once,
+            core_update: CoreUpdate::Averaged,
+            small_modes: SmallModes::Private,
+            zeros_update: ZerosUpdate::Implicit,
             deterministic: false,
             start: Start::Mean,
             absent: missing(),
@@ -420,15 +454,22 @@ impl Params {
         }
     }
 
-    /// The paper's settings: stochastic gradient descent with lambda_reg 0.1, lambda_m 10, mu 0.1, eta_0 0.001, a random
-    /// start.
+    /// The paper's Algorithm 1 with its Algorithm 3 (S3CMTF-opt), and its settings: lambda_reg 0.1, lambda_m 10, mu 0.1. Rank 10
+    /// and eta_0 0.001 are for data that are none of its own; [`Preset`] has those of its three data sets.
     pub fn paper() -> Self {
         Params {
+            method: Method::Opt,
+            scheme: Scheme::LockFree,
+            shuffle: Shuffle::EveryEpoch,
+            core_update: CoreUpdate::OneThread,
+            small_modes: SmallModes::Shared,
+            zeros_update: ZerosUpdate::PerCell,
+            start: Start::Random,
             rate: Some(0.001),
             decay: 0.1,
             lambda_reg: 0.1,
             lambda_couple: 10.0,
-            start: Start::Random,
+            orthogonal: true,
             ..Params::sgd()
         }
     }

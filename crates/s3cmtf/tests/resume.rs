@@ -60,6 +60,12 @@ fn checkpoints_lead_to_the_same_model(params: &Params, every: usize) {
 }
 
 #[test]
+fn the_papers_order_goes_on() {
+    let params = Params { ranks: vec![3], epochs: 6, threads: 1, ..Params::paper() };
+    every_checkpoint_leads_to_the_same_model(&params);
+}
+
+#[test]
 fn draws_go_on() {
     every_checkpoint_leads_to_the_same_model(&Params { ranks: vec![4], epochs: 10, ..Params::default() });
 }

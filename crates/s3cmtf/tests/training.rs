@@ -10,7 +10,8 @@ use common::planted::{Planted, planted};
 use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{
-    CoreKind, Entries, Epoch, Instructions, Method, Params, Problem, Run, Scheme, Start, Stop, Training,
+    CoreKind, CoreUpdate, Entries, Epoch, Instructions, Method, Params, Problem, Run, Scheme, Shuffle,
+    SmallModes, Start, Stop, Training, ZerosUpdate,
 };
 
 fn fit(planted: &Planted, params: Params) -> Run {
@@ -47,6 +48,71 @@ fn every_method_and_the_papers_start_find_the_planted_model() {
             let rmse = run.record.summary.test_rmse.unwrap();
             assert!(rmse < 1.25 * planted.noise, "{method:?} {start:?}: test RMSE {rmse}");
         }
+    }
+}
+
+#[test]
+fn the_papers_algorithm_reaches_the_noise_on_one_and_on_several_threads() {
+    let planted = planted(&[40, 30, 8], &[2, 2, 2], false, 3.0, 0.1, 4_000, 5);
+    for (threads, method) in [(1, Method::Opt), (2, Method::Opt), (5, Method::Opt), (3, Method::Naive)] {
+        let paper =
+            Params { lambda_reg: 0.02, rate: Some(0.02), decay: 0.02, epochs: 600, ..Params::paper() };
+        let run = fit(&planted, Params { ranks: vec![4], threads, method, ..paper });
+        let rmse = run.record.summary.test_rmse.unwrap();
+        assert!(rmse < 1.25 * planted.noise, "{threads} threads: test RMSE {rmse}");
+        assert_eq!(run.record.halvings, 0);
+        for factor in run.model.factors() {
+            let column = |j: usize| (0..factor.rows()).map(move |row| f64::from(factor.row(row)[j]));
+            for a in 0..factor.rank() {
+                for b in 0..=a {
+                    let product: f64 = column(a).zip(column(b)).map(|(a, b)| a * b).sum();
+                    let expected = if a == b { 1.0 } else { 0.0 };
+                    assert!((product - expected).abs() < 1e-5, "columns {a} and {b}: {product}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn from_the_papers_algorithm_to_ours_every_step_trains() {
+    let world =
+        generate(&WorldParams { users: 300, businesses: 120, ratings: 8_000, ..WorldParams::default() });
+    let steps: [fn(&mut Params); 7] = [
+        |_| (),
+        |params| params.core_update = CoreUpdate::Averaged,
+        |params| params.small_modes = SmallModes::Private,
+        |params| params.zeros_update = ZerosUpdate::Implicit,
+        |params| params.shuffle = Shuffle::Once,
+        |params| params.method = Method::Fast,
+        |params| params.scheme = Scheme::Blocks,
+    ];
+    // Every one of them alone as well, as far as the others allow it, and from our side.
+    let paper = || Params { ranks: vec![4], rate: Some(0.01), epochs: 30, threads: 3, ..Params::paper() };
+    let mut all: Vec<Params> = steps
+        .iter()
+        .scan(paper(), |params, step| {
+            step(params);
+            Some(params.clone())
+        })
+        .collect();
+    all.extend(steps[1..5].iter().map(|step| {
+        let mut params = paper();
+        step(&mut params);
+        params
+    }));
+    let once = Params { shuffle: Shuffle::Once, ..paper() };
+    all.push(Params { method: Method::Fast, ..once.clone() });
+    all.push(Params { zeros_update: ZerosUpdate::PerCell, scheme: Scheme::Blocks, ..all[6].clone() });
+    let mean = {
+        let values = world.ratings.values();
+        let mean = values.iter().sum::<f32>() / values.len() as f32;
+        (values.iter().map(|value| f64::from(value - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+    };
+    for params in all {
+        let run = Training::new(world.problem().unwrap(), params.clone()).run().unwrap();
+        let rmse = run.record.summary.train_rmse;
+        assert!(rmse < 0.95 * mean, "{params:?}: {rmse} where the mean has {mean}");
     }
 }
 
@@ -405,8 +471,15 @@ fn odd_data_neither_diverges_nor_panics() {
                 [(CoreKind::Full, false), (CoreKind::Diagonal, false), (CoreKind::Full, true)]
             {
                 // Rank 12 is above the number of rows of some modes.
-                let params =
-                    Params { ranks: vec![12], core, nonnegative, epochs: 12, threads: 2, ..params.clone() };
+                let params = Params {
+                    ranks: vec![12],
+                    core,
+                    nonnegative,
+                    orthogonal: params.orthogonal && !nonnegative,
+                    epochs: 12,
+                    threads: 2,
+                    ..params.clone()
+                };
                 let problem = Problem::builder(entries.clone()).build().unwrap();
                 let run = Training::new(problem, params).run().unwrap();
                 let rmse = run.record.summary.train_rmse;

@@ -54,6 +54,20 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>)]
         threads: usize,
     },
+    /// From the paper's algorithm to our gradient descent, one change at a time: time per epoch and RMSE on held-out entries
+    Paper {
+        #[command(flatten)]
+        own: OwnData,
+        /// The numbers of threads to measure with
+        #[arg(long, value_name = "N,..", default_value = "1,2,16", value_delimiter = ',', value_parser = some::<usize>)]
+        threads: Vec<usize>,
+        /// The number of made-up tensor entries, in the form of MovieLens-10M with fewer users and movies
+        #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = some::<usize>)]
+        entries: usize,
+        /// How many epochs are run
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = some::<usize>)]
+        epochs: usize,
+    },
     /// One thread against many, for each scheme, on the shape of MovieLens-10M
     Threads {
         /// The numbers of threads to compare, the first being the base [default: 1 and all cores]

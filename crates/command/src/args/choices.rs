@@ -222,8 +222,14 @@ impl From<InstructionsChoice> for Instructions {
 pub(crate) enum Preset {
     /// The defaults that the help of each flag names
     Default,
-    /// The paper's settings
+    /// The paper's algorithm and settings
     Paper,
+    /// The same with its rank and rate for MovieLens
+    PaperMovielens,
+    /// The same with its rank and rate for Netflix
+    PaperNetflix,
+    /// The same with its rank and rate for Yelp
+    PaperYelp,
 }
 
 impl From<Preset> for s3cmtf::internal::Preset {
@@ -231,6 +237,9 @@ impl From<Preset> for s3cmtf::internal::Preset {
         match preset {
             Preset::Default => s3cmtf::internal::Preset::Default,
             Preset::Paper => s3cmtf::internal::Preset::Paper,
+            Preset::PaperMovielens => s3cmtf::internal::Preset::PaperMovielens,
+            Preset::PaperNetflix => s3cmtf::internal::Preset::PaperNetflix,
+            Preset::PaperYelp => s3cmtf::internal::Preset::PaperYelp,
         }
     }
 }

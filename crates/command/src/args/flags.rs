@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use s3cmtf::{Algorithm, Params, Scheme, Start};
+use s3cmtf::{Algorithm, Params, Start};
 
 use super::DataArgs;
 
@@ -47,7 +47,8 @@ fn flags(params: &Params) -> Vec<String> {
     let mut flags = Flags(Vec::new());
     let is_sgd = params.algorithm == Algorithm::Sgd;
     let usual = match params.start {
-        Start::Random if is_sgd => Params::paper(),
+        // No flag asks for a rate that is fitted, which is the default.
+        Start::Random if is_sgd && params.rate.is_some() => Params::paper(),
         _ if is_sgd => Params::sgd(),
         _ if params.algorithm == Algorithm::Als => Params::als(),
         _ => Params::default(),
@@ -75,7 +76,10 @@ fn flags(params: &Params) -> Vec<String> {
         let parts: Vec<&str> = params.without.iter().map(|part| part.name()).collect();
         flags.value("--without", parts.join(","));
     }
-    flags.switch("--orthogonal", params.orthogonal);
+    match (params.orthogonal, usual.orthogonal) {
+        (false, true) => flags.0.push("--orthogonal=false".to_owned()),
+        (is_orthogonal, is_usual) => flags.switch("--orthogonal", is_orthogonal && !is_usual),
+    }
     if let Some(patience) = params.patience {
         flags.value("--patience", patience);
     }
@@ -108,11 +112,18 @@ fn add_sgd(flags: &mut Flags, params: &Params, usual: &Params) {
     if params.tolerance != usual.tolerance {
         flags.value("--tolerance", params.tolerance);
     }
-    if params.method != usual.method {
-        flags.value("--method", params.method.name());
-    }
-    if params.scheme == Scheme::LockFree {
-        flags.value("--scheme", "lock-free");
+    for (flag, word, usual) in [
+        ("--method", params.method.name(), usual.method.name()),
+        ("--scheme", params.scheme.name(), usual.scheme.name()),
+        ("--start", params.start.name(), usual.start.name()),
+        ("--shuffle", params.shuffle.name(), usual.shuffle.name()),
+        ("--core-update", params.core_update.name(), usual.core_update.name()),
+        ("--small-modes", params.small_modes.name(), usual.small_modes.name()),
+        ("--zeros-update", params.zeros_update.name(), usual.zeros_update.name()),
+    ] {
+        if word != usual {
+            flags.value(flag, word);
+        }
     }
     flags.switch("--l1", params.l1);
     flags.switch("--nonnegative", params.nonnegative);
@@ -203,6 +214,10 @@ mod tests {
             "--l1 --nonnegative --core diagonal --scheme lock-free --method opt",
             "--algorithm sgd --deterministic",
             "--preset paper --rank 5 --rate 0.002",
+            "--preset paper-movielens --shuffle once --core-update averaged --small-modes private",
+            "--preset paper-yelp --method naive --nonnegative",
+            "--preset paper --orthogonal=false --zeros-update implicit --start mean",
+            "--algorithm sgd --start random --orthogonal",
         ] {
             let line = format!("s3cmtf fit a.tns --modes u,i,t --sizes 9,8,7 --couple u=f.tns,graph {flags}");
             let args = typed(&line);

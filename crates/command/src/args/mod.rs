@@ -18,6 +18,7 @@ mod split;
 mod synonyms;
 mod tune;
 mod units;
+mod update_choices;
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -3,7 +3,8 @@
 use clap::Args;
 use s3cmtf::internal::PartialParams;
 use s3cmtf::{
-    Absent, Algorithm, Component, CoreKind, Instructions, Method, OptimizerKind, Params, Run, Scheme, Start,
+    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Run, Scheme,
+    Shuffle, SmallModes, Start, ZerosUpdate,
 };
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use super::choices::{
     AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, OptimizerChoice, Preset,
     SchemeChoice, StartChoice,
 };
+use super::update_choices::{CoreUpdateChoice, ShuffleChoice, SmallModesChoice, ZerosUpdateChoice};
 use super::{decimal, whole};
 use crate::failure::usage;
 use crate::print;
@@ -19,7 +21,7 @@ use crate::print;
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
     /// One rank for all modes, from 1 to 1024 (bayes: from 2, with a diagonal core from the number of modes plus 2), or auto: bayes
-    /// infers one for each mode [default: auto; other algorithms: 10]
+    /// infers one for each mode [default: auto; other algorithms: 10; paper-movielens: 12; paper-netflix: 11]
     #[arg(long, value_name = "J", conflicts_with = "ranks", value_parser = rank, allow_negative_numbers = true, help_heading = "Model")]
     rank: Option<Rank>,
     /// The rank of each mode, from 1 to 1024
@@ -40,9 +42,16 @@ pub(crate) struct SettingArgs {
     /// sgd: non-negative factors and core
     #[arg(long, help_heading = "Model")]
     nonnegative: bool,
-    /// Orthogonalize the factors after training; not with --nonnegative
-    #[arg(long, help_heading = "Model")]
-    orthogonal: bool,
+    /// Orthogonalize the factors after training; not with --nonnegative [default: false; paper: true]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Model"
+    )]
+    orthogonal: Option<bool>,
 
     /// The set of defaults, which other flags override
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Training")]
@@ -57,7 +66,7 @@ pub(crate) struct SettingArgs {
     /// cmtf-opt: 100; other algorithms: 50]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     epochs: Option<usize>,
-    /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001]
+    /// sgd: the initial learning rate, above 0 [default: fitted to the data; paper: 0.001; paper-yelp: 0.0005]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     rate: Option<f32>,
     /// sgd: the decay mu of the learning rate, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
@@ -70,10 +79,10 @@ pub(crate) struct SettingArgs {
     /// entries for the best number of epochs [default: never]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     patience: Option<usize>,
-    /// sgd: how gradients are computed; all methods give the same ones [default: fast]
+    /// sgd: how gradients are computed; all methods give the same ones [default: fast; paper: opt]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     method: Option<MethodChoice>,
-    /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks]
+    /// sgd: how threads share the factors; bayes and als need no scheme [default: blocks; paper: lock-free]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     scheme: Option<SchemeChoice>,
     /// sgd and the paper's opponents: where the factors start [default: mean; paper: random]
@@ -91,6 +100,18 @@ pub(crate) struct SettingArgs {
     /// sals: a row's regularization weight grows with its number of entries
     #[arg(long, help_heading = "Training")]
     weighted: bool,
+    /// sgd: when the order of entries and cells is drawn [default: once; paper: every-epoch]
+    #[arg(long, value_name = "WHEN", help_heading = "Training")]
+    shuffle: Option<ShuffleChoice>,
+    /// sgd: who updates the core [default: averaged; paper: one-thread]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    core_update: Option<CoreUpdateChoice>,
+    /// sgd: how threads share the rows of small modes [default: private; paper: shared]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    small_modes: Option<SmallModesChoice>,
+    /// sgd: how coupled matrices whose absent cells are zeros are updated [default: implicit; paper: per-cell]
+    #[arg(long, value_name = "NAME", help_heading = "Training")]
+    zeros_update: Option<ZerosUpdateChoice>,
     /// Threads, from 1 to 1024; 0 is all cores [default: 0]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
     threads: Option<usize>,
@@ -142,6 +163,10 @@ impl SettingArgs {
         let without: Vec<Component> = self.without.iter().map(|&part| part.into()).collect();
         let method: Option<Method> = self.method.map(Into::into);
         let scheme: Option<Scheme> = self.scheme.map(Into::into);
+        let shuffle: Option<Shuffle> = self.shuffle.map(Into::into);
+        let core_update: Option<CoreUpdate> = self.core_update.map(Into::into);
+        let small_modes: Option<SmallModes> = self.small_modes.map(Into::into);
+        let zeros_update: Option<ZerosUpdate> = self.zeros_update.map(Into::into);
         let instructions: Option<Instructions> = self.instructions.map(Into::into);
         // A switch that was not typed says nothing.
         let switch = |on: bool| on.then_some(true);
@@ -158,6 +183,10 @@ impl SettingArgs {
             "optimizer": self.optimizer.map(OptimizerKind::from),
             "block": self.block,
             "weighted": switch(self.weighted),
+            "shuffle": shuffle,
+            "core_update": core_update,
+            "small_modes": small_modes,
+            "zeros_update": zeros_update,
             "deterministic": switch(self.deterministic),
             "epochs": self.epochs,
             "rate": number(self.rate.map(f64::from)),
@@ -166,7 +195,7 @@ impl SettingArgs {
             "lambda_couple": number(self.lambda_couple.map(f64::from)),
             "l1": switch(self.l1),
             "nonnegative": switch(self.nonnegative),
-            "orthogonal": switch(self.orthogonal),
+            "orthogonal": self.orthogonal,
             "tolerance": number(self.tolerance),
             "patience": self.patience,
             "threads": self.threads,

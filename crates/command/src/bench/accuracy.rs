@@ -294,6 +294,11 @@ fn world(name: &str, ratings: usize, scale: Scale) -> anyhow::Result<Set> {
     Ok(Set { name: name.to_owned(), train: world.ratings, test: world.test, coupled })
 }
 
+/// The user's own data, as a problem and its test entries.
+pub(super) fn own_problem(own: &OwnData) -> anyhow::Result<Option<(Problem, Entries)>> {
+    own_set(own)?.map(|set| Ok((set.problem(Variant::All)?, set.test))).transpose()
+}
+
 /// The user's own data.
 fn own_set(own: &OwnData) -> anyhow::Result<Option<Set>> {
     let (Some(train), Some(test)) = (&own.train, &own.test) else { return Ok(None) };

@@ -6,7 +6,7 @@ use s3cmtf::{Instructions, Params, Problem, Training};
 use serde::Serialize;
 
 use super::Scale;
-use super::measure::measure;
+use super::measure::{measure, plain};
 use super::plot::{Bar, Plot};
 use super::report::Report;
 use super::table::Table;
@@ -59,7 +59,7 @@ fn compare(rank: usize, problem: &Problem, repeats: usize, report: &Report<'_>) 
         for (place, &instructions) in all.iter().enumerate() {
             let (name, turn) = (instructions.name(), repeat + 1);
             report.progress(format_args!("instructions: {name}, rank {rank}, {turn} of {repeats}"));
-            let base = Params { ranks: vec![rank], epochs: 3, threads: 1, ..Params::paper() };
+            let base = Params { ranks: vec![rank], epochs: 3, threads: 1, ..plain() };
             let params = Params { instructions: Some(instructions), ..base };
             let measured = measure(Training::new(problem.clone(), params), || {})?;
             let entries = problem.entries().len();

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::ensure;
 use s3cmtf::internal::synthetic::Shape;
-use s3cmtf::{Entries, Epoch, Params, Training};
+use s3cmtf::{Entries, Epoch, Params, Start, Training};
 
 use super::memory::Memory;
 use super::report::Report;
@@ -39,6 +39,12 @@ impl Measured {
 /// The least of some seconds.
 pub(super) fn fastest(seconds: &[f64]) -> f64 {
     seconds.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Our gradient descent with the numbers that the paper has and a random start: what is compared here is how steps are
+/// computed, and a rate that is fitted would differ between shapes.
+pub(super) fn plain() -> Params {
+    Params { rate: Some(0.001), lambda_reg: 0.1, start: Start::Random, ..Params::sgd() }
 }
 
 /// Runs, and tells `each` when an epoch has ended.

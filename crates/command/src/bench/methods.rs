@@ -6,7 +6,7 @@ use s3cmtf::{CoreKind, Method, Params, Problem, Training};
 use serde::Serialize;
 
 use super::Scale;
-use super::measure::{Measured, measure};
+use super::measure::{Measured, measure, plain};
 use super::plot::{Bar, Plot};
 use super::report::Report;
 use super::table::Table;
@@ -98,7 +98,7 @@ pub(super) fn run(only: &str, threads: usize, scale: Scale, report: &mut Report<
 
 /// Measures the methods in turns, so that a machine that is slow for a while is so for both.
 fn compare(case: Case, threads: usize, scale: Scale, report: &Report<'_>) -> anyhow::Result<Row> {
-    let params = Params { ranks: case.ranks.clone(), core: case.core, threads, epochs: 3, ..Params::paper() };
+    let params = Params { ranks: case.ranks.clone(), core: case.core, threads, epochs: 3, ..plain() };
     let with = |problem: &Problem, method: Method| -> anyhow::Result<Measured> {
         report.progress(format_args!(
             "methods: {}, {}, {} entries",

@@ -17,6 +17,7 @@ mod machine;
 mod measure;
 mod memory;
 mod methods;
+mod paper;
 mod plot;
 mod ratings;
 mod recommend;
@@ -42,6 +43,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let report = &mut Report::new(args)?;
     match &args.what {
         BenchVerb::Methods { only, threads } => methods::run(only, *threads, scale, report),
+        BenchVerb::Paper { own, threads, entries, epochs } => {
+            paper::run(own, threads, scale.scaled(*entries), *epochs, report)
+        }
         BenchVerb::Threads { threads, entries, repeats } => {
             threads::run(threads.as_deref(), scale.scaled(*entries), *repeats, report)
         }

@@ -2,36 +2,41 @@
 
 /// Rows of texts under their headings.
 pub(super) struct Table {
-    head: Vec<&'static str>,
+    head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table.
-    pub(super) fn new(head: &[&'static str]) -> Self {
-        Table { head: head.to_vec(), rows: Vec::new() }
+    pub(super) fn new(head: &[impl ToString]) -> Self {
+        Table { head: head.iter().map(ToString::to_string).collect(), rows: Vec::new() }
     }
 
     /// Adds a row, a text per heading.
     pub(super) fn row<const N: usize>(&mut self, texts: [String; N]) {
-        self.rows.push(texts.to_vec());
+        self.texts(texts.to_vec());
+    }
+
+    /// Adds a row of as many texts as there are headings, where their number is not known beforehand.
+    pub(super) fn texts(&mut self, texts: Vec<String>) {
+        self.rows.push(texts);
     }
 
     /// The table in Markdown, its columns below each other.
     pub(super) fn markdown(&self) -> String {
-        let head: Vec<String> = self.head.iter().map(ToString::to_string).collect();
-        let all = || std::iter::once(&head).chain(&self.rows);
+        let all = || std::iter::once(&self.head).chain(&self.rows);
         let length =
             |row: &Vec<String>, column: usize| row.get(column).map_or(0, |text| text.chars().count());
-        let widths: Vec<usize> =
-            (0..head.len()).map(|column| all().map(|row| length(row, column)).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..self.head.len())
+            .map(|column| all().map(|row| length(row, column)).max().unwrap_or(0))
+            .collect();
         let line = |row: &Vec<String>| {
             let cells = row.iter().zip(&widths).map(|(text, &width)| format!(" {text:width$} |"));
             format!("|{}\n", cells.collect::<String>())
         };
         let rule = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2)));
         let rule = format!("|{}\n", rule.collect::<String>());
-        format!("{}{rule}{}", line(&head), self.rows.iter().map(line).collect::<String>())
+        format!("{}{rule}{}", line(&self.head), self.rows.iter().map(line).collect::<String>())
     }
 }
 

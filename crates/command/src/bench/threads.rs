@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::independent;
 use super::machine::cores;
-use super::measure::measure;
+use super::measure::{measure, plain};
 use super::plot::{Line, Plot};
 use super::report::Report;
 use super::table::Table;
@@ -67,7 +67,7 @@ pub(super) fn run(
 }
 
 fn row(scheme: &'static str, threads: usize, problem: &Problem, apart: &[Problem]) -> anyhow::Result<Row> {
-    let base = Params { ranks: vec![12], epochs: 5, threads, ..Params::paper() };
+    let base = Params { ranks: vec![12], epochs: 5, threads, ..plain() };
     let entries = problem.entries().len();
     let (entries_per_second, rmse) = if scheme == "independent" {
         independent::measure(apart, &base)?

@@ -34,9 +34,13 @@ fn rows(arguments: &str, fields: &[&str]) -> Vec<Value> {
     lines
 }
 
-/// An evaluation has two rows for people: it, and the epoch before.
+/// An evaluation has two rows for people: it, and the epoch before. The paper's algorithm and ours have one for the mean.
 fn table_rows(name: &str, rows: usize) -> usize {
-    if name == "evaluation" { 2 * rows } else { rows }
+    match name {
+        "evaluation" => 2 * rows,
+        "paper" => rows + 1,
+        _ => rows,
+    }
 }
 
 #[track_caller]
@@ -156,10 +160,21 @@ fn recommending_comes_to_what_predicting_every_cell_does() {
 }
 
 #[test]
+fn from_the_papers_algorithm_to_ours_every_change_has_its_time_and_error() {
+    let fields = ["data", "change", "threads", "epoch_seconds", "speed_up", "test_rmse", "halvings"];
+    let rows = rows("paper --threads 2 --entries 2000 --epochs 3", &fields);
+    assert_eq!(rows.len(), 11);
+    assert_eq!(number(&rows[0], "speed_up"), 1.0);
+    // QR changes no prediction.
+    let last = |back: usize| number(&rows[rows.len() - back], "test_rmse");
+    assert!((last(1) - last(2)).abs() < 1e-4, "{} and {}", last(1), last(2));
+}
+
+#[test]
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 12);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 13);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
     let names = [
         "accuracy",
@@ -169,6 +184,7 @@ fn all_is_each_of_them() {
         "evaluation",
         "instructions",
         "methods",
+        "paper",
         "recommend",
         "sizes",
         "stored",

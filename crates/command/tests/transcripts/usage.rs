@@ -185,6 +185,11 @@ fn flags_that_contradict_each_other() {
     fit_refuses("--algorithm bayes --nonnegative", &["--nonnegative needs --algorithm sgd"]);
     fit_refuses("--nonnegative --orthogonal", &["orthogonal should be off"]);
     fit_refuses("--deterministic --scheme lock-free --threads 2", &["scheme should be blocks"]);
+    fit_refuses("--preset paper --method fast", &["method should be opt or naive", "every epoch"]);
+    fit_refuses("--preset paper --scheme blocks", &["scheme should be lock-free when", "every epoch"]);
+    fit_refuses("--core-update one-thread", &["scheme should be lock-free when one thread updates the core"]);
+    fit_refuses("--small-modes shared", &["scheme should be lock-free when small modes are shared"]);
+    fit_refuses("--algorithm als --zeros-update per-cell", &["--zeros-update needs --algorithm sgd"]);
 }
 
 #[test]
@@ -193,7 +198,15 @@ fn words_that_are_not_among_the_choices() {
     fit_refuses("--method slow", &["'slow'", "fast", "opt", "naive"]);
     fit_refuses("--scheme free", &["'free'", "blocks", "lock-free"]);
     fit_refuses("--instructions sse", &["'sse'", "portable", "avx2", "avx512", "neon"]);
-    fit_refuses("--preset mine", &["'mine'", "default", "paper"]);
+    fit_refuses(
+        "--preset mine",
+        &["'mine'", "default", "paper", "paper-movielens", "paper-netflix", "paper-yelp"],
+    );
+    fit_refuses("--shuffle never", &["'never'", "once", "every-epoch"]);
+    fit_refuses("--core-update all", &["'all'", "averaged", "one-thread"]);
+    fit_refuses("--small-modes large", &["'large'", "private", "shared"]);
+    fit_refuses("--zeros-update none", &["'none'", "implicit", "per-cell"]);
+    fit_refuses("--start zero", &["'zero'", "mean", "random"]);
 }
 
 #[test]

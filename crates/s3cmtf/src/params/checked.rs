@@ -3,7 +3,8 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, Component, CoreKind, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind, Params, Scheme, Start, partial,
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind, Params, Scheme,
+    Shuffle, SmallModes, Start, ZerosUpdate, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};
@@ -41,6 +42,10 @@ pub(crate) struct SgdParams {
     pub(crate) common: CommonParams,
     pub(crate) method: Method,
     pub(crate) scheme: Scheme,
+    pub(crate) shuffle: Shuffle,
+    pub(crate) core_update: CoreUpdate,
+    pub(crate) small_modes: SmallModes,
+    pub(crate) zeros_update: ZerosUpdate,
     pub(crate) deterministic: bool,
     pub(crate) start: Start,
     /// `None` fits it to the data.
@@ -181,7 +186,7 @@ impl Params {
         match self.algorithm {
             Algorithm::Bayes => self.check_bayes(order)?,
             Algorithm::Als => check_graphs(problem, "als")?,
-            Algorithm::Sgd => self.check_sgd()?,
+            Algorithm::Sgd => self.check_sgd(problem)?,
             Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
                 self.check_opponent(problem)?;
             }
@@ -227,6 +232,10 @@ impl Params {
                 common,
                 method: self.method,
                 scheme: self.scheme,
+                shuffle: self.shuffle,
+                core_update: self.core_update,
+                small_modes: self.small_modes,
+                zeros_update: self.zeros_update,
                 deterministic: self.deterministic,
                 start: self.start,
                 rate: self.rate,
@@ -275,19 +284,40 @@ impl Params {
         }
     }
 
+    /// Blocks have one owner for every number, and the fast method entries that share rows: neither can be had in the
+    /// paper's order, or with what all threads share.
+    fn check_sgd(&self, problem: &Problem) -> Result<(), Error> {
+        if self.start == Start::Offsets {
+            return Err(Error::param("start", "mean or random when the algorithm is sgd", "offsets"));
+        }
+        for (differs, what) in [
+            (self.shuffle != Shuffle::Once, "entries are shuffled every epoch"),
+            (self.core_update != CoreUpdate::Averaged, "one thread updates the core"),
+            (self.small_modes != SmallModes::Private, "small modes are shared"),
+        ] {
+            if differs && self.scheme != Scheme::LockFree {
+                return Err(Error::param("scheme", format!("lock-free when {what}"), self.scheme.name()));
+            }
+        }
+        if self.shuffle == Shuffle::EveryEpoch && self.method == Method::Fast {
+            return Err(Error::param("method", "opt or naive when entries are shuffled every epoch", "fast"));
+        }
+        // Visits are numbers of 32 bits.
+        let most = u32::MAX as usize - problem.entries().len();
+        if self.zeros_update == ZerosUpdate::PerCell && problem.zeros_cells().is_none_or(|cells| cells > most)
+        {
+            let expected = "implicit where coupled matrices have more than 4 billion cells, zeros included";
+            return Err(Error::param("zeros-update", expected, "per-cell"));
+        }
+        Ok(())
+    }
+
     fn check_bayes(&self, order: usize) -> Result<(), Error> {
         // One concept is the constant that all models of bayes have; nothing would be left.
         if self.ranks.contains(&1) {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
         if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
-    }
-
-    fn check_sgd(&self) -> Result<(), Error> {
-        if self.start == Start::Offsets {
-            return Err(Error::param("start", "mean or random when the algorithm is sgd", "offsets"));
-        }
-        Ok(())
     }
 
     fn check_opponent(&self, problem: &Problem) -> Result<(), Error> {
@@ -364,12 +394,44 @@ mod tests {
         ] {
             assert_eq!(refused(params), format!("algorithm should be {expected}, but is bayes"));
         }
+        let paper = Params { ranks: vec![2], ..Params::paper() };
+        assert!(paper.check(&problem).is_ok());
+        for (params, expected) in [
+            (
+                Params { method: Method::Fast, ..paper.clone() },
+                "method should be opt or naive when entries are shuffled every epoch",
+            ),
+            (
+                Params { scheme: Scheme::Blocks, ..paper.clone() },
+                "scheme should be lock-free when entries are shuffled every epoch",
+            ),
+            (
+                Params { scheme: Scheme::Blocks, shuffle: Shuffle::Once, ..paper.clone() },
+                "scheme should be lock-free when one thread updates the core",
+            ),
+            (
+                Params { small_modes: SmallModes::Shared, ranks: vec![2], ..Params::sgd() },
+                "scheme should be lock-free when small modes are shared",
+            ),
+        ] {
+            assert!(refused(params).starts_with(expected));
+        }
         let als = Params { ranks: vec![1], ..Params::als() };
         assert!(als.check(&problem).is_ok());
         let error = refused(Params { patience: Some(3), ..als.clone() });
         assert_eq!(error, "algorithm should be bayes, sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is patience, but is als");
         let error = refused(Params { without: vec![Component::RowNoise], ..als });
         assert_eq!(error, "algorithm should be bayes when there is without, but is als");
+    }
+
+    #[test]
+    fn a_run_of_before_there_were_these_settings_is_as_it_was() {
+        let mut old = partial::by_name(&Params::sgd());
+        for name in ["shuffle", "core_update", "small_modes", "zeros_update"] {
+            assert!(old.remove(name).is_some(), "{name}");
+        }
+        let old: Params = serde_json::from_value(old.into()).unwrap();
+        assert_eq!(old, Params::sgd());
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Algorithm, Component, CoreKind, Instructions, Method, OptimizerKind, Params, Start};
+use super::{
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle, SmallModes,
+    Start, ZerosUpdate,
+};
 use crate::Error;
 use crate::problem::Absent;
 use crate::table::did_you_mean;
@@ -13,16 +16,28 @@ pub enum Preset {
     /// Those that fit most data.
     #[default]
     Default,
-    /// The paper's.
+    /// The paper's algorithm, see [`Params::paper`].
     Paper,
+    /// The same with the rank and rate that the paper has for MovieLens.
+    PaperMovielens,
+    /// The same for Netflix.
+    PaperNetflix,
+    /// The same for Yelp.
+    PaperYelp,
 }
 
 impl Preset {
+    const ALL: [Preset; 5] =
+        [Preset::Default, Preset::Paper, Preset::PaperMovielens, Preset::PaperNetflix, Preset::PaperYelp];
+
     /// The preset's name in the command and in Python.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Default => "default",
             Preset::Paper => "paper",
+            Preset::PaperMovielens => "paper-movielens",
+            Preset::PaperNetflix => "paper-netflix",
+            Preset::PaperYelp => "paper-yelp",
         }
     }
 
@@ -31,16 +46,28 @@ impl Preset {
     /// # Errors
     /// If there is none.
     pub fn parse(name: &str) -> Result<Self, Error> {
-        let all = [Preset::Default, Preset::Paper];
-        all.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
-            let hint = did_you_mean(all.map(Preset::name), name);
-            Error::Request(format!("preset should be default or paper, but is {name:?}{hint}"))
+        let names = Preset::ALL.map(Preset::name);
+        Preset::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(names, name);
+            Error::Request(format!("preset should be one of {}, but is {name:?}{hint}", names.join(", ")))
         })
     }
 
+    /// The rank and the first rate of the paper's data sets (its section 4.1).
+    fn paper(self) -> Option<Params> {
+        let with = |rank: usize, rate: f32| Params { ranks: vec![rank], rate: Some(rate), ..Params::paper() };
+        match self {
+            Preset::Default => None,
+            Preset::Paper => Some(Params::paper()),
+            Preset::PaperMovielens => Some(with(12, 0.001)),
+            Preset::PaperNetflix => Some(with(11, 0.001)),
+            Preset::PaperYelp => Some(with(10, 0.0005)),
+        }
+    }
+
     fn params(self, algorithm: Algorithm) -> Params {
-        match (self, algorithm) {
-            (Preset::Paper, Algorithm::Bayes | Algorithm::Sgd) => Params::paper(),
+        match (self.paper(), algorithm) {
+            (Some(paper), Algorithm::Bayes | Algorithm::Sgd) => paper,
             (_, algorithm) => Params::usual(algorithm),
         }
     }
@@ -94,10 +121,10 @@ impl PartialParams {
         }
         Ok(match (init, preset) {
             (Some(params), _) => params.algorithm,
-            (None, Preset::Paper) => Algorithm::Sgd,
             (None, Preset::Default) => {
                 self.needs(Algorithm::Bayes).map_or(Algorithm::Bayes, |(_, algorithm)| algorithm)
             }
+            (None, _) => Algorithm::Sgd,
         })
     }
 
@@ -115,6 +142,10 @@ impl PartialParams {
         if let Some(init) = init {
             params.ranks.clone_from(&init.ranks);
             params.core = init.core;
+        }
+        // QR makes signs: of the two, the one that was said.
+        if self.0.get("nonnegative") == Some(&Value::Bool(true)) {
+            params.orthogonal = false;
         }
         let mut settings = by_name(&params);
         for (name, value) in &self.0 {
@@ -196,10 +227,14 @@ fn words(name: &str) -> Vec<&'static str> {
         "algorithm" => Algorithm::ALL.map(Algorithm::name).into(),
         "without" => Component::ALL.map(Component::name).into(),
         "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
-        "scheme" => vec!["blocks", "lock-free"],
         "start" => [Start::Mean, Start::Random, Start::Offsets].map(Start::name).into(),
         "absent" => [Absent::Missing, Absent::Zeros].map(Absent::name).into(),
         "optimizer" => [OptimizerKind::Lbfgs, OptimizerKind::Cg].map(OptimizerKind::name).into(),
+        "scheme" => [Scheme::Blocks, Scheme::LockFree].map(Scheme::name).into(),
+        "shuffle" => [Shuffle::Once, Shuffle::EveryEpoch].map(Shuffle::name).into(),
+        "core_update" => [CoreUpdate::Averaged, CoreUpdate::OneThread].map(CoreUpdate::name).into(),
+        "small_modes" => [SmallModes::Private, SmallModes::Shared].map(SmallModes::name).into(),
+        "zeros_update" => [ZerosUpdate::Implicit, ZerosUpdate::PerCell].map(ZerosUpdate::name).into(),
         "instructions" => Instructions::available().into_iter().map(Instructions::name).collect(),
         _ => Vec::new(),
     }
@@ -226,6 +261,19 @@ mod tests {
         assert_eq!(params(json!({ "seed": null })), Ok(Params::default()));
         assert_eq!(params(json!({ "algorithm": "sgd" })), Ok(Params::sgd()));
         assert_eq!(said(json!({})).params(Preset::Paper, None).unwrap(), Params::paper());
+        let rank_and_rate = |preset: Preset| {
+            let params = said(json!({})).params(preset, None).unwrap();
+            assert_eq!(params, Params { ranks: params.ranks.clone(), rate: params.rate, ..Params::paper() });
+            (params.ranks[0], params.rate.unwrap())
+        };
+        assert_eq!(rank_and_rate(Preset::PaperMovielens), (12, 0.001));
+        assert_eq!(rank_and_rate(Preset::PaperNetflix), (11, 0.001));
+        assert_eq!(rank_and_rate(Preset::PaperYelp), (10, 0.0005));
+        for preset in Preset::ALL {
+            assert_eq!(Preset::parse(preset.name()).unwrap(), preset);
+        }
+        let nonnegative = said(json!({ "nonnegative": true })).params(Preset::Paper, None).unwrap();
+        assert!(nonnegative.nonnegative && !nonnegative.orthogonal);
         let some = params(json!({ "ranks": [4, 3], "seed": 7, "patience": 2, "instructions": "portable" }));
         let some = some.unwrap();
         assert_eq!((some.ranks, some.seed, some.patience), (vec![4, 3], 7, Some(2)));
@@ -304,7 +352,8 @@ mod tests {
             assert_eq!(params(wrong).unwrap_err(), what);
         }
         // The words are those that are taken.
-        for name in ["core", "algorithm", "method", "scheme", "start", "instructions"] {
+        let names = ["core", "algorithm", "method", "scheme", "start", "instructions"];
+        for name in names.into_iter().chain(["shuffle", "core_update", "small_modes", "zeros_update"]) {
             for word in words(name) {
                 assert!(params(json!({ "algorithm": "sgd", name: word })).is_ok(), "{name} {word}");
             }

@@ -104,6 +104,15 @@ impl Problem {
         &self.coupled
     }
 
+    /// How many cells the coupled matrices have whose absent cells are zeros, those included; `None` if no number is large
+    /// enough.
+    pub(crate) fn zeros_cells(&self) -> Option<usize> {
+        let zeros = self.coupled.iter().filter(|matrix| matrix.kind() == Absent::Zeros);
+        zeros
+            .map(|matrix| self.modes[matrix.mode()].rows().checked_mul(matrix.columns().rows()))
+            .try_fold(0usize, |sum, cells| sum.checked_add(cells?))
+    }
+
     /// What the values are called, if they have a name.
     pub fn value(&self) -> Option<&str> {
         self.value.as_deref()

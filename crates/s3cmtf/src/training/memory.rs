@@ -1,7 +1,7 @@
 //! How much memory a run takes.
 
 use super::bayes;
-use crate::params::{Algorithm, CoreKind, OptimizerKind, Params};
+use crate::params::{Algorithm, CoreKind, OptimizerKind, Params, Shuffle, ZerosUpdate};
 use crate::problem::Problem;
 
 /// Bytes that a run takes, about.
@@ -36,7 +36,13 @@ impl Memory {
             }
             Algorithm::Sgd => {
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * (rank + 1)).sum();
-                (rows + 6 * coupled, entries * (order + 4))
+                let zeros = match params.zeros_update {
+                    ZerosUpdate::Implicit => 0,
+                    ZerosUpdate::PerCell => problem.zeros_cells().unwrap_or(usize::MAX / 64),
+                };
+                // An order of its own for each epoch, and each entry's chunk.
+                let order_of = if params.shuffle == Shuffle::EveryEpoch { 2 } else { 0 };
+                (rows + 6 * (coupled + zeros), entries * (order + 4 + order_of))
             }
             Algorithm::Als => {
                 // Numbers of 8 bytes: a state, the best one, and one that is being solved for.

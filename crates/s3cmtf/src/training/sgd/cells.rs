@@ -1,15 +1,16 @@
-//! Coupled matrices whose absent cells are unknown: the paper's steps on observed cells.
+//! Coupled matrices cell by cell: the paper's steps on observed cells, or on all where absent ones are zeros.
 
 use std::ops::Range;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Reg, Rows, Side, Step};
+use s3cmtf_kernels::{Buffers, CHUNK, Kernels, Reg, Rows, SharedRows, Side, Step};
 
+use super::method::{ModeRows, step_all};
 use super::placement::Placement;
 use crate::params::SgdParams;
-use crate::problem::Coupled;
+use crate::problem::{Coupled, Entries};
 
 /// The observed cells of a matrix, by tasks: task `shift * blocks + block` has the cells in row block `block` and
 /// column block `block + shift`.
@@ -28,6 +29,13 @@ pub(crate) struct Cells {
     kernels: Kernels,
 }
 
+/// The two rows of a cell and their gradients.
+#[derive(Default)]
+pub(crate) struct CellRows {
+    rows: [Vec<f32>; 2],
+    gradients: [Vec<f32>; 2],
+}
+
 /// The working memory of one thread.
 pub(crate) struct CellScratch {
     ones: Vec<f32>,
@@ -39,6 +47,7 @@ impl Cells {
     pub(crate) fn new(
         matrix: usize,
         coupled: &Coupled,
+        entries: &Entries,
         weight: f32,
         params: &SgdParams,
         rank: usize,
@@ -46,7 +55,6 @@ impl Cells {
         seed: u64,
     ) -> Self {
         let blocks = placements[0].bounds.len() - 1;
-        let entries = coupled.entries();
         let task = |place: u32| {
             let [row, column] = [0, 1]
                 .map(|side| placements[side].block[entries.indices(side)[place as usize] as usize] as usize);
@@ -91,6 +99,38 @@ impl Cells {
             f64::from(value) - product
         };
         cells.map(error).map(|error| error * error).sum()
+    }
+
+    /// The places of a cell's row and column, and its value.
+    pub(crate) fn cell(&self, cell: usize) -> (u32, u32, f32) {
+        (self.rows[cell], self.columns[cell], self.values[cell])
+    }
+
+    /// Steps one cell: both rows from what they were before (Algorithm 1, lines 10 to 12).
+    pub(crate) fn step(
+        &self,
+        cell: usize,
+        rows: SharedRows<'_>,
+        columns: SharedRows<'_>,
+        step: Step,
+        scratch: &mut CellRows,
+    ) {
+        let step = Step { rate: step.rate * self.weight, ..step };
+        let CellRows { rows: [u, v], gradients: [for_u, for_v] } = scratch;
+        for row in [&mut *u, &mut *v, &mut *for_u, &mut *for_v] {
+            row.resize(self.rank, 0.0);
+        }
+        let (row, column, value) = self.cell(cell);
+        let (mut rows, mut columns) = (ModeRows::Shared(rows), ModeRows::Shared(columns));
+        rows.load(row, u);
+        columns.load(column, v);
+        let error = value - u.iter().zip(&*v).map(|(u, v)| u * v).sum::<f32>();
+        for_u.iter_mut().zip(&*v).for_each(|(gradient, v)| *gradient = -error * v);
+        for_v.iter_mut().zip(&*u).for_each(|(gradient, u)| *gradient = -error * u);
+        step_all(u, for_u, 0.0, step);
+        step_all(v, for_v, self.reg[column as usize], step);
+        rows.store(row, u);
+        columns.store(column, v);
     }
 
     fn task(&self, task: usize) -> Range<usize> {

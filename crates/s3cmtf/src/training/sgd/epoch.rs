@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::method::TensorStep;
 use super::workspace::Workspace;
 use super::zeros::{Half, half_step};
-use crate::params::Scheme;
+use crate::params::{Scheme, Shuffle};
 
 /// Tasks that share no rows.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,17 @@ pub(super) enum Turn {
 impl Workspace {
     /// One pass over all entries; `false` if it was interrupted on the way.
     pub(crate) fn epoch(&mut self, epoch: usize, rate: f32, interrupt: &AtomicBool) -> bool {
-        let turns = self.turns(epoch);
-        let finished = match self.params.scheme {
-            Scheme::Blocks => self.blocks(&turns, rate, interrupt),
-            Scheme::LockFree => self.lock_free(&turns, rate, interrupt),
+        let finished = match (self.params.shuffle, self.params.scheme) {
+            (Shuffle::EveryEpoch, _) => self.random_order(epoch, rate, interrupt),
+            (Shuffle::Once, Scheme::Blocks) => self.blocks(&self.turns(epoch), rate, interrupt),
+            (Shuffle::Once, Scheme::LockFree) => self.lock_free(&self.turns(epoch), rate, interrupt),
         };
         if finished {
             self.whole_matrices(rate);
-            self.idle_rows(rate);
+            // Algorithm 1 visits entries and cells, and nothing else.
+            if self.params.shuffle == Shuffle::Once {
+                self.idle_rows(rate);
+            }
         }
         finished
     }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cells;
+mod copies;
 mod divergence;
 mod engine;
 mod epoch;
@@ -11,10 +12,12 @@ mod lock_free;
 mod method;
 mod objective;
 mod placement;
+mod random_order;
 mod rate;
 mod relative_objective;
 mod start;
 mod team;
+mod visits;
 mod workspace;
 
 mod zeros;

@@ -10,11 +10,12 @@ use super::graph::Graph;
 use super::lanes::{Counts, Lane};
 use super::method::Worker;
 use super::placement::{Grid, Placement};
+use super::visits::RandomOrder;
 use super::zeros::Zeros;
 use crate::Error;
 use crate::layout::{Chunks, Contraction, Order, Position, zeros_apart};
 use crate::model::{ErrorSums, Factor, Model, average_row};
-use crate::params::SgdParams;
+use crate::params::{SgdParams, Shuffle, SmallModes, ZerosUpdate};
 use crate::problem::{Absent, Entries, Problem, UNKNOWN};
 use crate::training::checkpoint::StateArrays;
 use crate::training::sparse::Sparse;
@@ -65,7 +66,9 @@ pub(crate) struct Workspace {
     pub(super) cells: Vec<Cells>,
     pub(super) zeros: Vec<Zeros>,
     pub(super) graphs: Vec<Graph>,
-    /// The modes that are not blocked.
+    /// Where every epoch has an order of its own, that.
+    pub(super) random_order: Option<RandomOrder>,
+    /// The modes of which each lane has a copy: those that are not blocked, unless all rows are shared.
     pub(super) private: Vec<usize>,
     pub(super) lanes: Vec<RwLock<Lane>>,
     /// One for each lane.
@@ -149,7 +152,9 @@ impl Workspace {
                 .map(|(matrix, placement)| placement.arrange(matrix.factor.values(), matrix.factor.rank(), 0))
                 .collect(),
         };
-        let private: Vec<usize> = (0..problem.order()).filter(|mode| !grid.blocked.contains(mode)).collect();
+        let is_private =
+            |mode: &usize| params.small_modes == SmallModes::Private && !grid.blocked.contains(mode);
+        let private: Vec<usize> = (0..problem.order()).filter(is_private).collect();
         let counts = (0..grid.rounds())
             .map(|round| Counts::new(&train, &contraction, &grid, round, &private, &modes))
             .collect();
@@ -158,7 +163,12 @@ impl Workspace {
             let copies = (0..modes.len()).map(|mode| zeros_apart(rows(mode) * ranks[mode])).collect();
             RwLock::new(Lane { core: Aligned::new(state.core.len()), copies })
         };
-        let lanes = (0..grid.lanes).map(|_| lane()).collect();
+        let n_lanes = match params.shuffle {
+            Shuffle::Once => grid.lanes,
+            // No task is too small where there are none.
+            Shuffle::EveryEpoch => params.common.threads,
+        };
+        let lanes = (0..n_lanes).map(|_| lane()).collect();
         let workers = (0..grid.lanes).map(|_| Mutex::new(params.method.worker(&contraction))).collect();
         let mut workspace = Workspace {
             params: params.clone(),
@@ -176,6 +186,7 @@ impl Workspace {
             cells: Vec::new(),
             zeros: Vec::new(),
             graphs: Vec::new(),
+            random_order: None,
             private,
             lanes,
             workers,
@@ -184,6 +195,9 @@ impl Workspace {
             frame: without_numbers(start),
         };
         workspace.arrange_coupled(&problem, seed(300));
+        let Workspace { train, cells, contraction, .. } = &workspace;
+        workspace.random_order =
+            RandomOrder::new(params.shuffle, params.method, n_lanes, train, cells, contraction);
         workspace.update_averages();
         workspace
     }
@@ -194,29 +208,32 @@ impl Workspace {
             let (mode, entries) = (matrix.mode(), matrix.entries());
             let rows = &self.modes[mode];
             let others = if matrix.kind() == Absent::Graph { rows } else { &self.columns[number] };
-            let cells = (0..entries.len()).map(|cell| {
+            let nonzeros = (0..entries.len()).map(|cell| {
                 let row = rows.place[entries.indices(0)[cell] as usize];
                 let other = others.place[entries.indices(1)[cell] as usize];
                 (row, other, entries.values()[cell])
             });
-            match matrix.kind() {
-                Absent::Missing => {
-                    let rank = self.contraction.ranks[mode];
-                    let placements = [rows, others];
-                    let params = &self.params;
-                    self.cells.push(Cells::new(number, matrix, weight, params, rank, placements, seed));
+            let params = &self.params;
+            let cells = |entries: &Entries| {
+                let rank = self.contraction.ranks[mode];
+                Cells::new(number, matrix, entries, weight, params, rank, [rows, others], seed)
+            };
+            match (matrix.kind(), params.zeros_update) {
+                (Absent::Missing, _) => self.cells.push(cells(entries)),
+                (Absent::Zeros, ZerosUpdate::PerCell) => {
+                    self.cells.push(cells(&all_cells(entries, rows.rows(), others.rows())));
                 }
-                Absent::Zeros => self.zeros.push(Zeros {
+                (Absent::Zeros, ZerosUpdate::Implicit) => self.zeros.push(Zeros {
                     matrix: number,
                     mode,
                     weight,
-                    by_row: Sparse::new(rows.rows(), cells.clone()),
+                    by_row: Sparse::new(rows.rows(), nonzeros.clone()),
                     by_column: Sparse::new(
                         others.rows(),
-                        cells.map(|(row, column, value)| (column, row, value)),
+                        nonzeros.map(|(row, column, value)| (column, row, value)),
                     ),
                 }),
-                Absent::Graph => self.graphs.push(Graph::new(mode, weight, rows.rows(), cells)),
+                (Absent::Graph, _) => self.graphs.push(Graph::new(mode, weight, rows.rows(), nonzeros)),
             }
         }
     }
@@ -356,6 +373,18 @@ fn arrange(
     }
     let order = Order { chunk: CHUNK, tasks: Some((tasks, grid.tasks())), seed, places: false };
     Chunks::new(contraction, indices, values, order)
+}
+
+/// All cells of a matrix, those that are zeros included.
+fn all_cells(nonzeros: &Entries, rows: usize, columns: usize) -> Entries {
+    let mut values = vec![0.0; rows * columns];
+    for cell in 0..nonzeros.len() {
+        let [row, column] = [0, 1].map(|side| nonzeros.indices(side)[cell] as usize);
+        values[row * columns + column] = nonzeros.values()[cell];
+    }
+    let by_row = (0..rows as u32).flat_map(|row| std::iter::repeat_n(row, columns)).collect();
+    let by_column = (0..rows).flat_map(|_| 0..columns as u32).collect();
+    Entries::from_rows(nonzeros.name().to_owned(), vec![by_row, by_column], values)
 }
 
 /// Moves the rows of a mode to where the entries first ask for them, if rows are many and have few entries each.

@@ -76,7 +76,8 @@ pub(crate) struct TensorStep<'a> {
     pub(crate) by_code: &'a [f32; 256],
     /// The same for the core: lambda_reg / |Omega|.
     pub(crate) core_reg: f32,
-    /// How much longer than others the core's steps are, to make up for an average over copies that follows.
+    /// How much longer than others the core's steps are, to make up for an average over copies that follows, or for threads
+    /// that do not step it; 0 for a worker that only reads it.
     pub(crate) core_boost: f32,
     /// The same for each row of the modes that are copied; empty for other modes.
     pub(crate) boost: &'a [Vec<f32>],
@@ -102,6 +103,20 @@ impl TensorStep<'_> {
     }
 }
 
+/// Steps one tensor entry at a time, in any order.
+pub(crate) trait EntryWorker: Send {
+    /// Steps an entry of a chunk.
+    fn step(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        chunk: usize,
+        entry: usize,
+        step: &TensorStep<'_>,
+    );
+}
+
 /// Steps through tensor entries, one thread's worth of it.
 pub(crate) trait Worker: Send {
     /// Steps through chunks of entries, unless it is interrupted.
@@ -122,6 +137,17 @@ impl Method {
             Method::Fast => Box::new(fast::Fast::new(contraction.clone())),
             Method::Opt => Box::new(per_entry::PerEntry::new(opt::Opt::new(contraction), contraction)),
             Method::Naive => Box::new(per_entry::PerEntry::new(naive::Naive::new(contraction), contraction)),
+        }
+    }
+
+    /// A worker of this method that takes entries in any order; none of the fast method, which lives from the one it chose.
+    pub(crate) fn entry_worker(self, contraction: &Contraction) -> Option<Box<dyn EntryWorker>> {
+        match self {
+            Method::Fast => None,
+            Method::Opt => Some(Box::new(per_entry::PerEntry::new(opt::Opt::new(contraction), contraction))),
+            Method::Naive => {
+                Some(Box::new(per_entry::PerEntry::new(naive::Naive::new(contraction), contraction)))
+            }
         }
     }
 

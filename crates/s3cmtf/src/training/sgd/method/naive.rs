@@ -39,6 +39,9 @@ impl ComputeGradient for Naive {
             });
             gradient.iter_mut().for_each(|value| *value *= -error);
         }
+        if !gradient.with_core {
+            return;
+        }
         // Line 5: the core gets -(x - x~) x {u'}.
         self.elements.runs(|run| {
             run.elements(|place, j| gradient.core[place] = run.product(-error, rows, j, NONE));

@@ -72,6 +72,9 @@ impl ComputeGradient for Opt {
                 });
             }
         }
+        if !gradient.with_core {
+            return;
+        }
         // Line 9: -(x - x~) S / G.
         let mut divisible = true;
         for ((gradient, &s), &g) in gradient.core.iter_mut().zip(s).zip(core) {

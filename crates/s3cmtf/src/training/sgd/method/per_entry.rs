@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use s3cmtf_kernels::Step;
 
-use super::{ModeRows, TensorStep, Worker, step_all};
+use super::{EntryWorker, ModeRows, TensorStep, Worker, step_all};
 use crate::layout::{Chunks, Contraction, Position};
 
 /// The gradients of one entry, the regulariser's not included.
@@ -15,6 +15,8 @@ pub(super) struct EntryGradient {
     pub(super) rows: Vec<Vec<f32>>,
     /// That of the core.
     pub(super) core: Vec<f32>,
+    /// Whether that is asked for.
+    pub(super) with_core: bool,
 }
 
 /// The paper's *compute_gradient*.
@@ -124,7 +126,8 @@ impl<C> PerEntry<C> {
         let rows: Vec<Vec<f32>> = contraction.ranks.iter().map(|&rank| vec![0.0; rank]).collect();
         let core = vec![0.0; Elements::new(contraction).len()];
         let parts = (0..rows.len()).map(|mode| contraction.part(mode)).collect();
-        PerEntry { compute, parts, gradient: EntryGradient { rows: rows.clone(), core }, rows }
+        let gradient = EntryGradient { rows: rows.clone(), core, with_core: true };
+        PerEntry { compute, parts, gradient, rows }
     }
 }
 
@@ -146,21 +149,33 @@ impl<C: ComputeGradient> Worker for PerEntry<C> {
             if step.interrupt.load(Ordering::Relaxed) {
                 return;
             }
-            for (mode, row) in self.rows.iter_mut().enumerate() {
-                rows[mode].load(set.row(self.parts[mode], chunk, entry), row);
-            }
-            self.compute.compute_gradient(core, &self.rows, set.values[entry], &mut self.gradient);
-            for (mode, row) in self.rows.iter_mut().enumerate() {
-                let index = set.row(self.parts[mode], chunk, entry);
-                let reg = step.reg[mode][index as usize];
-                step_all(
-                    row,
-                    &self.gradient.rows[mode],
-                    reg,
-                    boosted(step.step, step.row_boost(mode, index)),
-                );
-                rows[mode].store(index, row);
-            }
+            self.step(core, rows, set, chunk, entry, step);
+        }
+    }
+}
+
+impl<C: ComputeGradient> EntryWorker for PerEntry<C> {
+    fn step(
+        &mut self,
+        core: &mut [f32],
+        rows: &mut [ModeRows<'_>],
+        set: &Chunks,
+        chunk: usize,
+        entry: usize,
+        step: &TensorStep<'_>,
+    ) {
+        for (mode, row) in self.rows.iter_mut().enumerate() {
+            rows[mode].load(set.row(self.parts[mode], chunk, entry), row);
+        }
+        self.gradient.with_core = step.core_boost > 0.0;
+        self.compute.compute_gradient(core, &self.rows, set.values[entry], &mut self.gradient);
+        for (mode, row) in self.rows.iter_mut().enumerate() {
+            let index = set.row(self.parts[mode], chunk, entry);
+            let reg = step.reg[mode][index as usize];
+            step_all(row, &self.gradient.rows[mode], reg, boosted(step.step, step.row_boost(mode, index)));
+            rows[mode].store(index, row);
+        }
+        if self.gradient.with_core {
             step_all(core, &self.gradient.core, step.core_reg, boosted(step.step, step.core_boost));
         }
     }
