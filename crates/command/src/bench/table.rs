@@ -1,24 +1,34 @@
 //! A table for people, in Markdown.
 
 /// Rows of texts under their headings.
-pub(super) struct Table {
+pub(crate) struct Table {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table.
-    pub(super) fn new(head: &[&'static str]) -> Self {
+    pub(crate) fn new(head: &[&'static str]) -> Self {
         Table { head: head.to_vec(), rows: Vec::new() }
     }
 
     /// Adds a row, a text per heading.
-    pub(super) fn row<const N: usize>(&mut self, texts: [String; N]) {
+    pub(crate) fn row<const N: usize>(&mut self, texts: [String; N]) {
         self.rows.push(texts.to_vec());
     }
 
+    /// The headings.
+    pub(crate) fn head(&self) -> &[&'static str] {
+        &self.head
+    }
+
+    /// The rows.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The table in Markdown, its columns below each other.
-    pub(super) fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let head: Vec<String> = self.head.iter().map(ToString::to_string).collect();
         let all = || std::iter::once(&head).chain(&self.rows);
         let length =
