@@ -32,6 +32,9 @@ const MOST_NUMBERS: usize = 12;
 /// The height of a line of the legend.
 const LEGEND: f64 = 20.0;
 
+/// Writes a number of an axis.
+type Text = fn(f64) -> String;
+
 /// A bar and what is written at its sides.
 pub(crate) struct Bar {
     pub(crate) name: String,
@@ -123,7 +126,7 @@ impl Svg {
     fn lines(
         &mut self,
         labels: (&str, &str),
-        (x_text, y_text): (fn(f64) -> String, fn(f64) -> String),
+        (x_text, y_text): (Text, Text),
         y_log: bool,
         lines: &[Line],
     ) -> f64 {

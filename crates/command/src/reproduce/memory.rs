@@ -7,7 +7,7 @@ const PROGRAM: f64 = 30e6;
 /// The ranks that a run which finds them itself is taken to have.
 const AUTO: usize = 16;
 /// Vectors that limited-memory quasi-Newton steps keep: ten pairs, and some more for the line search.
-const VECTORS: f64 = 26.0;
+const VECTORS: f64 = 28.0;
 
 /// How large data are.
 #[derive(Clone, Debug)]

@@ -64,10 +64,14 @@ const fn method(
     Method { key, name, kind, form, preset, settings, grid: None, graph: false, whole: false }
 }
 
-const fn chosen(method: Method) -> Method {
-    let values = [0.1, 1.0, 5.0, 20.0, 100.0];
-    Method { grid: Some(Grid { setting: "lambda_reg", values }), ..method }
+const fn chosen(method: Method, setting: &'static str, values: [f64; 5]) -> Method {
+    Method { grid: Some(Grid { setting, values }), ..method }
 }
+
+/// Weights of a regulariser, of one that grows with the entries of a row, and of coupled matrices.
+const REGULARISERS: [f64; 5] = [0.1, 1.0, 5.0, 20.0, 100.0];
+const PER_ENTRY: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
+const COUPLINGS: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 100.0];
 
 /// All of them.
 pub(super) const METHODS: [Method; 16] = [
@@ -85,27 +89,36 @@ pub(super) const METHODS: [Method; 16] = [
         Form::Published,
         r#"{"algorithm":"cmtf-opt","start":"random","optimizer":"cg","lambda_reg":0,"lambda_couple":1}"#,
     ),
-    chosen(method(
-        "cmtf-opt-best",
-        "CMTF-OPT*",
-        Kind::CmtfOpt,
-        Form::Best,
-        r#"{"algorithm":"cmtf-opt","start":"mean","absent":"missing","optimizer":"lbfgs"}"#,
-    )),
+    chosen(
+        method(
+            "cmtf-opt-best",
+            "CMTF-OPT*",
+            Kind::CmtfOpt,
+            Form::Best,
+            r#"{"algorithm":"cmtf-opt","start":"mean","absent":"missing","optimizer":"lbfgs"}"#,
+        ),
+        "lambda_reg",
+        REGULARISERS,
+    ),
     method(
         "tucker-als",
         "CMTF-Tucker-ALS",
         Kind::TuckerAls,
         Form::Published,
-        r#"{"algorithm":"tucker-als","start":"random","absent":"zeros"}"#,
+        r#"{"algorithm":"tucker-als","start":"random","absent":"zeros","lambda_couple":1}"#,
     ),
-    chosen(method(
-        "tucker-als-best",
-        "CMTF-Tucker-ALS*",
-        Kind::TuckerAls,
-        Form::Best,
-        r#"{"algorithm":"tucker-als","start":"mean","absent":"missing"}"#,
-    )),
+    // Its factors are orthonormal, so that there is nothing to regularise but the matrices.
+    chosen(
+        method(
+            "tucker-als-best",
+            "CMTF-Tucker-ALS*",
+            Kind::TuckerAls,
+            Form::Best,
+            r#"{"algorithm":"tucker-als","start":"mean","absent":"missing"}"#,
+        ),
+        "lambda_couple",
+        COUPLINGS,
+    ),
     method(
         "sals",
         "SALS",
@@ -113,21 +126,35 @@ pub(super) const METHODS: [Method; 16] = [
         Form::Published,
         r#"{"algorithm":"sals","start":"random","lambda_reg":0.1}"#,
     ),
-    chosen(method("sals-best", "SALS*", Kind::Sals, Form::Best, r#"{"algorithm":"sals","start":"mean"}"#)),
+    chosen(
+        method(
+            "sals-best",
+            "SALS*",
+            Kind::Sals,
+            Form::Best,
+            r#"{"algorithm":"sals","start":"mean","weighted":true}"#,
+        ),
+        "lambda_reg",
+        PER_ENTRY,
+    ),
     method(
         "cmtf-als",
         "CMTF-ALS",
         Kind::CmtfAls,
         Form::Published,
-        r#"{"algorithm":"cmtf-als","start":"random","absent":"zeros"}"#,
+        r#"{"algorithm":"cmtf-als","start":"random","absent":"zeros","lambda_reg":0,"lambda_couple":1}"#,
     ),
-    chosen(method(
-        "cmtf-als-best",
-        "CMTF-ALS*",
-        Kind::CmtfAls,
-        Form::Best,
-        r#"{"algorithm":"cmtf-als","start":"mean","absent":"missing"}"#,
-    )),
+    chosen(
+        method(
+            "cmtf-als-best",
+            "CMTF-ALS*",
+            Kind::CmtfAls,
+            Form::Best,
+            r#"{"algorithm":"cmtf-als","start":"mean","absent":"missing"}"#,
+        ),
+        "lambda_reg",
+        REGULARISERS,
+    ),
     // The paper's Figure 6.
     method(
         "cp",
@@ -137,16 +164,17 @@ pub(super) const METHODS: [Method; 16] = [
         r#"{"algorithm":"sgd","method":"opt","core":"diagonal"}"#,
     ),
     method("tucker", "S3CMTF-TUCKER", Kind::Opt, Form::Ours, r#"{"algorithm":"sgd","method":"opt"}"#),
-    // Figure 7: what `fast` computes is what `opt` computes, sooner.
+    // Figure 7: the paper's numbers, but not its schedule, so that every run of it comes to the same.
     Method {
         graph: true,
         whole: true,
+        preset: Preset::Default,
         ..method(
             "nonnegative-paper",
             "non-negative, the paper's settings",
             Kind::Opt,
             Form::Ours,
-            r#"{"algorithm":"sgd","method":"fast","scheme":"blocks","nonnegative":true,"orthogonal":false}"#,
+            r#"{"algorithm":"sgd","nonnegative":true,"start":"random","rate":0.0005,"decay":0.1,"lambda_reg":0.1,"lambda_couple":10}"#,
         )
     },
     Method {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use s3cmtf::internal::files::write_atomically;
 
-use super::section::{Picture, Row, Section};
+use super::section::{Picture, Row, Section, percent};
 use super::verdict::Verdict;
 use crate::args::{ReproduceArgs, typed_line};
 use crate::bench::machine::Machine;
@@ -38,7 +38,7 @@ impl About {
         }
         if !made.is_empty() {
             let share = if args.scale < 1.0 {
-                format!(" at {} % of its size", digits(100.0 * args.scale))
+                format!(" at {} % of its size", percent(args.scale))
             } else {
                 String::new()
             };

@@ -1,6 +1,6 @@
 //! A part of the page: a figure of the paper, ours beside it, and what is said of both.
 
-use super::cell::{Cell, Data, Experiment, Outcome};
+use super::cell::{Cell, Data, Experiment, Outcome, State};
 use super::methods::{self, Form};
 use super::verdict::Verdict;
 use crate::bench::plot::{Line, Plot};
@@ -66,7 +66,7 @@ pub(super) fn data_name(data: &Data) -> String {
     match data {
         Data::Ratings { set, original: true, .. } => format!("{} (the download)", set.name()),
         Data::Ratings { set, scale, .. } => {
-            format!("made-up data of the shape of {}{}", set.name(), share(*scale))
+            format!("shape of {}, made up{}", set.name(), share(*scale))
         }
         Data::Made { size, entries } => {
             format!("synthetic, {} entries, modes of {}", count(*entries as f64), count(f64::from(*size)))
@@ -83,7 +83,12 @@ fn coupling(coupled: bool) -> &'static str {
 }
 
 fn share(scale: f64) -> String {
-    if scale < 1.0 { format!(", {} % of it", digits(100.0 * scale)) } else { String::new() }
+    if scale < 1.0 { format!(", {} %", percent(scale)) } else { String::new() }
+}
+
+/// A share in percent, without zeros at its end.
+pub(super) fn percent(share: f64) -> String {
+    ((1e6 * share).round() / 1e4).to_string()
 }
 
 /// The form of a method in words.
@@ -126,7 +131,10 @@ pub(super) fn lines<'a>(
 pub(super) fn troubles(outcomes: &[&Outcome]) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for outcome in outcomes {
-        let Some(trouble) = outcome.trouble() else { continue };
+        let Some(mut trouble) = outcome.trouble() else { continue };
+        if outcome.state != State::Failed {
+            trouble = format!("{} ({})", trouble, data_name(&outcome.cell.data));
+        }
         let name = methods::shown(&outcome.cell.method, outcome.cell.threads);
         match all.iter_mut().find(|(known, _)| *known == trouble) {
             Some((_, names)) if names.contains(&name) => {}

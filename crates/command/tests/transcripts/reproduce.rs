@@ -61,7 +61,14 @@ fn a_run_leaves_a_page_and_goes_on_where_a_line_was_cut_off() {
     );
     is_page(
         &folder,
-        &["Figure 5c", "Figure 6", "made-up data of the same shape", "predict 0", "offsets only", "11 cells"],
+        &[
+            "Figure 5c",
+            "Figure 6",
+            "made-up data of the same shape at 0.01 % of its size",
+            "predict 0",
+            "offsets only",
+            "11 cells",
+        ],
     );
 
     // A program that was killed may leave a part of a line.

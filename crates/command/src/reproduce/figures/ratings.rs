@@ -108,10 +108,8 @@ pub(super) fn errors(outcomes: &[Outcome], options: &Options) -> Section {
         section.plots.push(error_plot(&of));
         section.tables.push((of.described(), error_table(&of)));
         section.notes.extend(doubts(&of));
-        section
-            .notes
-            .extend(troubles(&of.all).into_iter().map(|trouble| format!("{}: {trouble}", of.set.name())));
     }
+    section.notes.extend(troubles(&of(outcomes, Experiment::Ratings)));
     section
 }
 
@@ -171,12 +169,9 @@ fn error_rows(of: &OfSet<'_>) -> Vec<Row> {
         if let (Some(best), Some(last)) = (outcome.best_rmse(), tests.last()) {
             let place = tests.iter().position(|&rmse| rmse <= best).map_or(0, |place| place + 1);
             let overfits = *last > best * (1.0 + OVERFITTED);
-            let verdict = match overfits {
-                true => Verdict::Agrees(String::new()),
-                false if of.is_original() => Verdict::Differs("the error did not rise again".into()),
-                false => Verdict::NotComparable(
-                    "the data are made up, and the error did not rise in these epochs".into(),
-                ),
+            let verdict = match of.is_original() {
+                true => of_claim(overfits, "the error did not rise again"),
+                false => Verdict::NotComparable("the data are made up".into()),
             };
             let ours = format!("best {best:.4} after epoch {place} of {}, {last:.4} at the end", tests.len());
             rows.push(Row::words(

@@ -115,7 +115,7 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
         rows,
         plots: vec![Picture {
             part: String::new(),
-            title: format!("Test RMSE over iterations: {data}, not coupled"),
+            title: format!("Test RMSE, not coupled: {data}"),
             plot: Plot::Lines { x: "epoch", x_text: count, y: "test RMSE", y_text: digits, y_log: true, lines },
         }],
         tables: vec![(data, table)],
