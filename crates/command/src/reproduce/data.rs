@@ -120,9 +120,17 @@ fn made_shape(size: u32, entries: usize) -> Shape {
     }
 }
 
-/// The world that stands for Yelp where what a model says is looked at.
+/// The world that stands for Yelp where what a model says is looked at; one with fewer ratings than usual is smaller, and not only
+/// thinner.
 pub(super) fn made_world(ratings: usize) -> world::World {
-    world::generate(&WorldParams { ratings, seed: SEED, ..WorldParams::default() })
+    world::generate(&world_params(ratings))
+}
+
+fn world_params(ratings: usize) -> WorldParams {
+    let usual = WorldParams::default();
+    let share = (ratings as f64 / usual.ratings as f64).sqrt().min(1.0);
+    let part = |number: u32| (f64::from(number) * share).round() as u32;
+    WorldParams { users: part(usual.users), businesses: part(usual.businesses), ratings, seed: SEED, ..usual }
 }
 
 /// How large the data of a cell are, before any of them is made or read.
@@ -145,7 +153,7 @@ pub(super) fn extent(job: &Job, graph: bool) -> anyhow::Result<Extent> {
         Data::Ratings { set, scale, coupled, .. } => of_shape(&ratings_shape(*set, *scale, graph), *coupled),
         Data::Made { size, entries } => of_shape(&made_shape(*size, *entries), true),
         Data::World { ratings, .. } => {
-            let WorldParams { users, businesses, months, .. } = WorldParams::default();
+            let WorldParams { users, businesses, months, .. } = world_params(*ratings);
             let shape =
                 Shape { sizes: vec![users, businesses, months], entries: *ratings, ..Shape::default() };
             of_shape(&shape, false)
