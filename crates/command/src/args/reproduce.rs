@@ -44,7 +44,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "TIME", default_value = PAPERS_TIME, value_parser = units::seconds, help_heading = "Limits")]
     pub(crate) time: f64,
     /// The time that a run may train where its error over time is measured; the epoch in which it is over is the last [default:
-    /// 600 s times the scale, but 2 s at least]
+    /// 400 s times the scale, but 2 s at least]
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Limits")]
     pub(crate) budget: Option<f64>,
     /// Go on where the run in this folder has stopped: what is in its cells.jsonl is not run again

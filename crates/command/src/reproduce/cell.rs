@@ -131,6 +131,12 @@ pub(super) struct Outcome {
     /// The setting that was chosen on a part of the training entries, if one was.
     pub(super) chosen: Option<Chosen>,
     pub(super) found: Option<Found>,
+    /// Whether the budget ended the run before its epochs did.
+    #[serde(default)]
+    pub(super) cut_short: bool,
+    /// The load of the machine just before, where it tells: times under other work say little.
+    #[serde(default)]
+    pub(super) load: Option<f64>,
     /// Seconds of the whole process.
     pub(super) seconds: f64,
 }
@@ -150,6 +156,8 @@ impl Outcome {
             offsets_rmse: None,
             chosen: None,
             found: None,
+            cut_short: false,
+            load: None,
             seconds: 0.0,
         }
     }

@@ -166,7 +166,11 @@ impl Watch {
                 test_rmse: epoch.test_rmse.filter(|rmse| rmse.is_finite()),
             };
             shared.lock().unwrap_or_else(PoisonError::into_inner).outcome.epochs.push(point);
-            clock(epoch)
+            let goes_on = clock(epoch);
+            let mut watched = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let Outcome { cell, epochs, cut_short, .. } = &mut watched.outcome;
+            *cut_short = goes_on.is_break() && epochs.len() < cell.epochs;
+            goes_on
         }
     }
 

@@ -38,7 +38,7 @@ use plan::Options;
 use runner::Runner;
 
 /// The seconds of training of a cell at full scale, and at any.
-const BUDGET: f64 = 600.0;
+const BUDGET: f64 = 400.0;
 const LEAST_BUDGET: f64 = 2.0;
 
 /// Runs the verb.

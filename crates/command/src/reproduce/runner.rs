@@ -68,6 +68,7 @@ impl Runner<'_> {
             file: original(cell).map(|set| data::file(self.out, set, graph)),
         };
         let program = std::env::current_exe().context("this program")?;
+        let load = load();
         let begun = Instant::now();
         let mut child = Command::new(&program)
             .args(["reproduce", "--child", &serde_json::to_string(&job)?])
@@ -91,6 +92,7 @@ impl Runner<'_> {
             Outcome::new(cell.clone())
                 .ended(State::Failed, format!("the process ended with {status}: {last}"))
         });
+        outcome.load = load;
         outcome.seconds = begun.elapsed().as_secs_f64();
         Ok(Some(outcome))
     }
@@ -119,6 +121,11 @@ fn reader(from: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
         let _ = from.map(|mut from| from.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })
+}
+
+/// The load of the machine in the last minute, where it tells.
+fn load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
 /// An outcome in a line.

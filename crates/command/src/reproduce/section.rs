@@ -127,8 +127,36 @@ pub(super) fn lines<'a>(
     lines
 }
 
+/// What is to be known about cells before their numbers are read: which came to nothing, were cut short, or were timed beside other
+/// work.
+pub(super) fn remarks(outcomes: &[&Outcome]) -> Vec<String> {
+    let mut remarks = troubles(outcomes);
+    let cut = outcomes.iter().filter(|outcome| outcome.cut_short).map(|outcome| {
+        let Cell { method, threads, epochs, data, .. } = &outcome.cell;
+        format!(
+            "{} ({}) after {} of {epochs}",
+            methods::shown(method, *threads),
+            data_name(data),
+            outcome.epochs.len()
+        )
+    });
+    let cut: Vec<String> = cut.collect();
+    if !cut.is_empty() {
+        remarks.push(format!("Ended by the budget before their epochs were: {}.", cut.join("; ")));
+    }
+    let most = outcomes.iter().map(|outcome| outcome.cell.threads).max().unwrap_or(1) as f64;
+    let busy = outcomes.iter().filter(|outcome| outcome.load.is_some_and(|load| load > most + 1.0)).count();
+    if busy > 0 {
+        remarks.push(format!(
+            "Other work was on the machine before {busy} of {} cells: their times, and slopes and ratios of them, are not to be relied on.",
+            outcomes.len()
+        ));
+    }
+    remarks
+}
+
 /// What kept cells from coming to anything, each reason once.
-pub(super) fn troubles(outcomes: &[&Outcome]) -> Vec<String> {
+fn troubles(outcomes: &[&Outcome]) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for outcome in outcomes {
         let Some(mut trouble) = outcome.trouble() else { continue };

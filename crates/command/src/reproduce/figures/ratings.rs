@@ -7,7 +7,7 @@ use crate::reproduce::cell::{Data, Experiment, Facts, Outcome, Set};
 use crate::reproduce::methods;
 use crate::reproduce::plan::Options;
 use crate::reproduce::published::{self, CORES, Ratings};
-use crate::reproduce::section::{Picture, Row, Section, data_name, form_name, of, troubles};
+use crate::reproduce::section::{Picture, Row, Section, data_name, form_name, of, remarks};
 use crate::reproduce::verdict::{Verdict, of_claim, of_rmse, of_times};
 
 /// A line has no more points than these; a run has an error after every epoch.
@@ -109,7 +109,7 @@ pub(super) fn errors(outcomes: &[Outcome], options: &Options) -> Section {
         section.tables.push((of.described(), error_table(&of)));
         section.notes.extend(doubts(&of));
     }
-    section.notes.extend(troubles(&of(outcomes, Experiment::Ratings)));
+    section.notes.extend(remarks(&of(outcomes, Experiment::Ratings)));
     section
 }
 
@@ -131,11 +131,7 @@ fn error_rows(of: &OfSet<'_>) -> Vec<Row> {
     rmse("CMTF-OPT", paper.cmtf_opt_rmse, "cmtf-opt");
     let reported = paper.cmtf_opt_rmse / paper.opt_rmse;
     for (method, form, otherwise) in [
-        (
-            "cmtf-opt",
-            "as published",
-            "the published error of CMTF-OPT is not what it comes to here, see the doubts",
-        ),
+        ("cmtf-opt", "as published", "the published error is not what it comes to here, see the doubts"),
         (
             "cmtf-opt-best",
             "at its best",
@@ -362,7 +358,7 @@ fn time_rows(of: &OfSet<'_>) -> Vec<Row> {
     let reported = paper.cmtf_opt_seconds / paper.opt_seconds;
     for (method, form) in [("cmtf-opt", "as published"), ("cmtf-opt-best", "at its best")] {
         let what = format!("{name}: time of CMTF-OPT {form} over that of S3CMTF-opt, all threads");
-        let otherwise = "a CP model needs N J steps for an entry and S3CMTF-opt N J^N: written for sparse data, and on the same threads, \
+        let otherwise = "perhaps since a CP model needs N J steps for an entry and S3CMTF-opt N J^N: written for sparse data, and on the same threads, \
                          CMTF-OPT does not take longer";
         rows.push(match (of.time(method, of.threads), of.time("opt", of.threads)) {
             (Some(theirs), Some(ours)) => {
@@ -374,7 +370,7 @@ fn time_rows(of: &OfSet<'_>) -> Vec<Row> {
     let what = format!("{name}: time of S3CMTF-naive over that of S3CMTF-opt, one thread");
     rows.push(match (of.time("naive", 1), of.time("opt", 1)) {
         (Some(naive), Some(opt)) => {
-            let otherwise = "by Table 3 it is N = 3 times, as far as time is spent on the core";
+            let otherwise = "perhaps not all of the time is spent on the core";
             Row::numbers(what, 3.0, naive / opt, of_times(3.0, naive / opt, otherwise))
         }
         _ => Row::lacking(what, "3 (Table 3)", "a cell is lacking"),

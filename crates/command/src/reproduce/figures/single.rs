@@ -6,8 +6,8 @@ use crate::bench::units::{bytes, count, digits, seconds};
 use crate::reproduce::cell::{Experiment, Outcome};
 use crate::reproduce::methods;
 use crate::reproduce::published::SALS_OVER_CP;
-use crate::reproduce::section::{Picture, Row, Section, data_name, form_name, of, troubles};
-use crate::reproduce::verdict::{of_claim, of_times};
+use crate::reproduce::section::{Picture, Row, Section, data_name, form_name, of, remarks};
+use crate::reproduce::verdict::{Verdict, of_claim, of_times};
 
 /// A test RMSE that is larger than the least by this share has been fitted too long.
 const OVERFITTED: f64 = 0.005;
@@ -20,10 +20,16 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
     let rmse = |method: &str| find(method).and_then(Outcome::best_rmse);
     let lack =
         |method: &str| find(method).and_then(Outcome::trouble).unwrap_or_else(|| "it was not run".into());
+    // Errors of runs that have not come to their end depend on where they were cut off.
+    let cut = all.iter().any(|outcome| outcome.cut_short);
+    let settled = |verdict: Verdict| match cut {
+        true => Verdict::NotComparable("the budget ended some of the runs, see below".into()),
+        false => verdict,
+    };
     let mut rows = Vec::new();
     for (method, form) in [("sals", "as published"), ("sals-best", "at its best")] {
         let what = format!("time of SALS {form} over that of S3CMTF-CP");
-        let otherwise = "an iteration of SALS goes through the entries once for every block of columns, and one of S3CMTF-CP is a step per \
+        let otherwise = "perhaps the programs: an iteration of SALS goes through the entries once for every block of columns, and one of S3CMTF-CP is a step per \
                          entry: what each costs is the program's";
         rows.push(match (time(method), time("cp")) {
             (Some(theirs), Some(ours)) => Row::numbers(
@@ -38,8 +44,9 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
         rows.push(match (rmse(method), rmse("cp"), rmse("tucker")) {
             (Some(theirs), Some(cp), Some(tucker)) => {
                 let ours = format!("{theirs:.4} against {cp:.4} and {tucker:.4}");
-                let otherwise = "in as much time SALS comes as far here, or further: it solves for rows in place of stepping";
-                Row::words(what, "higher", ours, of_claim(theirs > cp && theirs > tucker, otherwise))
+                let otherwise =
+                    "perhaps since it solves for rows in place of stepping, so that fewer epochs do";
+                Row::words(what, "higher", ours, settled(of_claim(theirs > cp && theirs > tucker, otherwise)))
             }
             _ => Row::lacking(what, "higher", lack(method)),
         });
@@ -61,13 +68,13 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
     });
     rows.push(match (rmse("cp"), rmse("tucker")) {
         (Some(cp), Some(tucker)) => {
-            let otherwise = "in these epochs the model with fewer numbers has learnt more";
+            let otherwise = "in as much time the model with fewer numbers has learnt more";
             let ours = format!("{tucker:.4} against {cp:.4}");
             Row::words(
                 "S3CMTF-TUCKER has a lower error than S3CMTF-CP",
                 "lower",
                 ours,
-                of_claim(tucker < cp, otherwise),
+                settled(of_claim(tucker < cp, otherwise)),
             )
         }
         _ => Row::lacking("S3CMTF-TUCKER has a lower error than S3CMTF-CP", "lower", "a cell is lacking"),
@@ -119,6 +126,6 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
             plot: Plot::Lines { x: "epoch", x_text: count, y: "test RMSE", y_text: digits, y_log: true, lines },
         }],
         tables: vec![(data, table)],
-        notes: troubles(&all),
+        notes: remarks(&all),
     }
 }

@@ -7,7 +7,7 @@ use crate::reproduce::cell::{Experiment, Outcome};
 use crate::reproduce::memory::{Extent, auxiliary};
 use crate::reproduce::methods;
 use crate::reproduce::published::COMPLEXITY;
-use crate::reproduce::section::{Picture, Row, Section, lines, of, troubles};
+use crate::reproduce::section::{Picture, Row, Section, lines, of, remarks};
 use crate::reproduce::slope::{Slope, time_slope};
 use crate::reproduce::verdict::of_slope;
 
@@ -61,9 +61,9 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
             memory.to_owned(),
         ]);
         let otherwise = if of_rank.is_some_and(|found| found.slope < exponent) {
-            "terms of lower order, and vector instructions that are better used by longer rows"
+            "perhaps terms of lower order, and vector instructions that are better used by longer rows"
         } else {
-            "longer rows no longer fit into the caches"
+            "perhaps longer rows no longer fit into the caches"
         };
         rows.push(Row::words(
             format!("{name}: slope of time against the rank, three modes"),
@@ -96,7 +96,7 @@ pub(super) fn section(outcomes: &[Outcome]) -> Section {
                 .to_owned(),
         ]
         .into_iter()
-        .chain(troubles(&ranks))
+        .chain(remarks(&ranks))
         .collect(),
     }
 }
