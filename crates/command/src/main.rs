@@ -31,6 +31,7 @@ mod problem;
 mod progress;
 mod recommend;
 mod report;
+mod reproduce;
 mod saved;
 mod show;
 mod similar;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Tune(args) => tune::run(&args),
         Verb::Split(args) => split::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Reproduce(args) => reproduce::run(&args),
         Verb::FoldIn(args) => new_data::fold_in(&args),
         Verb::Update(args) => new_data::update(&args),
         Verb::Import(args) => import::run(&args),

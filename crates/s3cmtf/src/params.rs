@@ -474,6 +474,12 @@ impl Params {
         }
     }
 
+    /// FlexiFaCT (Beutel et al., 2014): stochastic gradient descent over blocks that share no row, on CP factors from a random
+    /// start.
+    pub fn flexifact() -> Self {
+        Params { core: CoreKind::Diagonal, start: Start::Random, lambda_reg: 0.1, ..Params::sgd() }
+    }
+
     /// The usual settings of an algorithm.
     pub fn usual(algorithm: Algorithm) -> Self {
         match algorithm {

@@ -216,7 +216,7 @@ fn some<T: TryFrom<u64> + Default + PartialEq>(text: &str) -> Result<T, String> 
 }
 
 /// A part of the whole.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim().parse().ok();
     number.filter(|&share| share > 0.0 && share <= 1.0).ok_or("should be above 0 and at most 1".into())
 }

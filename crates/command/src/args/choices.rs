@@ -230,6 +230,8 @@ pub(crate) enum Preset {
     PaperNetflix,
     /// The same with its rank and rate for Yelp
     PaperYelp,
+    /// FlexiFaCT, an opponent of the paper: sgd over blocks on CP factors, from a random start
+    Flexifact,
 }
 
 impl From<Preset> for s3cmtf::internal::Preset {
@@ -240,6 +242,7 @@ impl From<Preset> for s3cmtf::internal::Preset {
             Preset::PaperMovielens => s3cmtf::internal::Preset::PaperMovielens,
             Preset::PaperNetflix => s3cmtf::internal::Preset::PaperNetflix,
             Preset::PaperYelp => s3cmtf::internal::Preset::PaperYelp,
+            Preset::Flexifact => s3cmtf::internal::Preset::Flexifact,
         }
     }
 }

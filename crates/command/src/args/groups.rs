@@ -10,7 +10,7 @@ use super::Verb;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Start", &["demo", "check", "fit"]),
     ("Use a model", &["predict", "recommend", "similar", "concepts", "clusters", "report", "export"]),
-    ("Compare", &["evaluate", "tune", "split", "bench"]),
+    ("Compare", &["evaluate", "tune", "split", "bench", "reproduce"]),
     ("More data", &["fold-in", "update"]),
     ("Data files", &["import", "convert", "generate"]),
     ("Shell", &["completions", "man", "help"]),

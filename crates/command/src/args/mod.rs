@@ -13,6 +13,7 @@ mod groups;
 mod import;
 mod new_data;
 mod out;
+mod reproduce;
 mod settings;
 mod split;
 mod synonyms;
@@ -36,6 +37,7 @@ pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use new_data::LaterArgs;
 pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs, ReportArgs};
+pub(crate) use reproduce::{Figure, ReproduceArgs};
 pub(crate) use settings::{Rank, SettingArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;
@@ -111,6 +113,8 @@ pub(crate) enum Verb {
     Split(SplitArgs),
     /// Measure the speed of this machine on made-up data, one JSON object per line
     Bench(BenchArgs),
+    /// Rerun every figure and table of the S3CMTF paper's evaluation, and compare with what it reports
+    Reproduce(ReproduceArgs),
     /// Add rows for new ids without retraining; the rest of the model stays as it is
     FoldIn(LaterArgs),
     /// Update a model with new entries, for old and new ids, without the old data

@@ -10,6 +10,7 @@ use super::Scale;
 use super::plot::{Line, Plot};
 use super::report::Report;
 use super::table::Table;
+use super::units::count;
 
 /// The mode whose groups are looked for, and the most clusters.
 const MODE: usize = 1;
@@ -69,7 +70,7 @@ pub(super) fn run(scale: Scale, seed: u64, report: &mut Report<'_>) -> anyhow::R
         );
     }
     let y_text = |value: f64| format!("{value:.1}");
-    let plot = Plot::Lines { x: "clusters", y: "gap statistic", y_text, y_log: false, lines };
+    let plot = Plot::Lines { x: "clusters", x_text: count, y: "gap statistic", y_text, y_log: false, lines };
     report.finish("discovery", "Groups of businesses, with coupled matrices and without", &table, &plot)
 }
 

@@ -88,8 +88,14 @@ pub(super) fn run(
     }
     let points = rows.iter().map(|row| (row.entries as f64, row.seconds_per_epoch)).collect();
     let line = Line { name: "an epoch".into(), points };
-    let plot =
-        Plot::Lines { x: "entries", y: "time of an epoch", y_text: seconds, y_log: true, lines: vec![line] };
+    let plot = Plot::Lines {
+        x: "entries",
+        x_text: count,
+        y: "time of an epoch",
+        y_text: seconds,
+        y_log: true,
+        lines: vec![line],
+    };
     let size = count(scale.scaled(SIZE as usize) as f64);
     report.finish("entries", &format!("More entries: three modes of size {size}, rank 12"), &table, &plot)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What a figure depends on besides the program.
 #[derive(Serialize)]
-pub(super) struct Machine {
+pub(crate) struct Machine {
     version: &'static str,
     processor: String,
     cores: usize,
@@ -13,7 +13,7 @@ pub(super) struct Machine {
 
 impl Machine {
     /// This machine.
-    pub(super) fn here() -> Self {
+    pub(crate) fn here() -> Self {
         let described = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
         Machine {
@@ -25,7 +25,7 @@ impl Machine {
     }
 
     /// The machine in a line.
-    pub(super) fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let Machine { version, processor, cores, instructions } = self;
         let plural = if *cores == 1 { "" } else { "s" };
         format!("{processor}, {cores} core{plural}, {instructions}, s3cmtf {version}")
@@ -33,6 +33,6 @@ impl Machine {
 }
 
 /// The cores that this process may use.
-pub(super) fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get())
 }

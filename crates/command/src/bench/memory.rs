@@ -3,25 +3,25 @@
 use std::fs;
 
 /// Watches the memory from here on.
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// Whether the peak of before could be forgotten; what is told then would be of something else.
     forgot: bool,
 }
 
 impl Memory {
     /// Forgets the peak so far.
-    pub(super) fn watch() -> Self {
+    pub(crate) fn watch() -> Self {
         // Linux takes "5" for: forget the peak of the resident memory.
         Memory { forgot: fs::write("/proc/self/clear_refs", "5").is_ok() }
     }
 
     /// Watches the memory of a process from its start on.
-    pub(super) fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         Memory { forgot: true }
     }
 
     /// The peak since then, in bytes.
-    pub(super) fn peak(&self) -> Option<u64> {
+    pub(crate) fn peak(&self) -> Option<u64> {
         let status = fs::read_to_string("/proc/self/status").ok().filter(|_| self.forgot)?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)

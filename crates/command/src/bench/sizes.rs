@@ -77,6 +77,7 @@ pub(super) fn run(
     let line = Line { name: "an epoch".into(), points };
     let plot = Plot::Lines {
         x: "size of each mode",
+        x_text: count,
         y: "time of an epoch",
         y_text: seconds,
         y_log: false,

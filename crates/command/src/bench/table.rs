@@ -1,29 +1,39 @@
 //! A table for people, in Markdown.
 
 /// Rows of texts under their headings.
-pub(super) struct Table {
+pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table.
-    pub(super) fn new(head: &[impl ToString]) -> Self {
+    pub(crate) fn new(head: &[impl ToString]) -> Self {
         Table { head: head.iter().map(ToString::to_string).collect(), rows: Vec::new() }
     }
 
     /// Adds a row, a text per heading.
-    pub(super) fn row<const N: usize>(&mut self, texts: [String; N]) {
+    pub(crate) fn row<const N: usize>(&mut self, texts: [String; N]) {
         self.texts(texts.to_vec());
     }
 
     /// Adds a row of as many texts as there are headings, where their number is not known beforehand.
-    pub(super) fn texts(&mut self, texts: Vec<String>) {
+    pub(crate) fn texts(&mut self, texts: Vec<String>) {
         self.rows.push(texts);
     }
 
+    /// The headings.
+    pub(crate) fn head(&self) -> &[String] {
+        &self.head
+    }
+
+    /// The rows.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The table in Markdown, its columns below each other.
-    pub(super) fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let all = || std::iter::once(&self.head).chain(&self.rows);
         let length =
             |row: &Vec<String>, column: usize| row.get(column).map_or(0, |text| text.chars().count());

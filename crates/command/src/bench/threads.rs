@@ -126,6 +126,7 @@ fn tell(rows: &[Row], per_scheme: usize, report: &mut Report<'_>) -> anyhow::Res
         rows.chunks(per_scheme).map(|rows| Line { name: rows[0].scheme.into(), points: points(rows) });
     let plot = Plot::Lines {
         x: "threads",
+        x_text: count,
         y: "entries per second",
         y_text: count,
         y_log: true,

@@ -1,28 +1,28 @@
 //! Numbers for people: three digits that matter, and a unit.
 
 /// A count, such as `33.1 M`.
-pub(super) fn count(number: f64) -> String {
+pub(crate) fn count(number: f64) -> String {
     scaled(number, &[(1e9, " G"), (1e6, " M"), (1e3, " K"), (1.0, "")])
 }
 
 /// A time, such as `45.6 ms`.
-pub(super) fn seconds(number: f64) -> String {
+pub(crate) fn seconds(number: f64) -> String {
     scaled(number, &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")])
 }
 
 /// An amount of memory, such as `1.20 GB`; unknown where the machine does not tell.
-pub(super) fn bytes(number: Option<f64>) -> String {
+pub(crate) fn bytes(number: Option<f64>) -> String {
     let units = [(1e9, " GB"), (1e6, " MB"), (1e3, " KB"), (1.0, " B")];
     number.map_or("unknown".into(), |number| scaled(number, &units))
 }
 
 /// A ratio, such as `231 times`.
-pub(super) fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     format!("{} times", digits(ratio))
 }
 
 /// A number with three digits that matter.
-pub(super) fn digits(number: f64) -> String {
+pub(crate) fn digits(number: f64) -> String {
     let number = rounded(number);
     if number == 0.0 {
         return "0".into();

@@ -25,6 +25,7 @@ mod own;
 mod predict;
 mod recommend;
 mod report;
+mod reproduce;
 mod resume;
 mod save;
 mod similar;

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::kmeans::means;
+use super::known;
 use super::matrix::{Moments, eigen};
-use crate::Factor;
+use crate::{Error, Factor, Model};
 
 /// Points beyond this many are not looked at; a few thousand tell as much.
 const MOST: usize = 4000;
@@ -36,6 +37,17 @@ pub struct GapCurve {
     pub gaps: Vec<Gap>,
     /// The least number of clusters whose gap is not clearly below that of one more, or hardly for what each brought so far.
     pub k: usize,
+}
+
+/// The gap statistic of the rows of a mode's factor as they are, as the paper has it. [`clusters`](super::clusters) looks at their
+/// directions: how long a row is says how many entries it has and how high they are, and little of what the entity is like.
+///
+/// # Errors
+/// If there is no such mode.
+pub fn gap_of_rows(model: &Model, mode: usize, most: usize, seed: u64) -> Result<GapCurve, Error> {
+    known::check_mode(model, mode)?;
+    let factor = &model.factors()[mode];
+    Ok(gap_curve(factor.values(), factor.rank(), most, seed))
 }
 
 /// The gap statistic of points for up to `most` clusters.

@@ -28,13 +28,13 @@ pub(crate) use basis::is_readable;
 pub use best::Best;
 pub use clusters::{Cluster, ClusterParams, Clusters, K, clusters};
 pub use concepts::{Columns, Concept, Concepts, Interaction, concepts};
-pub use gap::{Gap, GapCurve};
+pub use gap::{Gap, GapCurve, gap_of_rows};
 pub use kmeans::agreement;
 pub use known::counts;
 #[cfg(feature = "report")]
 pub(crate) use known::rows;
 pub use marks::{Mark, Marks};
-pub use profile::{ConceptEffect, Reason, Reasons, about, opposite};
+pub use profile::{ConceptEffect, Reason, Reasons, about, interaction_norms, opposite};
 pub use ranking::{Measures, Ranking, RankingParams, ranking};
 pub use recommend::{Other, Recommender};
 pub use segments::{Segment, Segments, segments};

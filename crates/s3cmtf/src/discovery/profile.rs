@@ -14,7 +14,8 @@ use super::matrix::{Along, Moments, quadratic, sensitivity, weights};
 use super::observed::{Observed, ObservedMatrix};
 use super::recommend::Recommender;
 use super::{Scored, known};
-use crate::{Error, Problem};
+use crate::model::Core;
+use crate::{Error, Model, Problem};
 
 /// The concepts of the items, and what they are worth to each.
 pub struct Reasons<'a> {
@@ -240,6 +241,38 @@ impl<'a> Reasons<'a> {
     }
 }
 
+/// The paper's own profile of an entity: for each column of the factor of mode `items` the norm of its row in R = G x_by u, with u
+/// the entity's row. A norm has the scale that its column happens to have, and no sign: the columns of a factor can be stretched and
+/// turned as one likes if the core is with them, which [`Reasons::profile`] does not depend on. So these are to be read only where
+/// columns mean something by themselves, as those of a non-negative model do.
+///
+/// # Errors
+/// If there is no such mode, or both are the same.
+///
+/// # Panics
+/// If the model has no such row.
+pub fn interaction_norms(model: &Model, by: usize, row: u32, items: usize) -> Result<Vec<f64>, Error> {
+    known::check_mode(model, by)?;
+    known::check_mode(model, items)?;
+    if by == items {
+        let name = model.modes()[by].name();
+        return Err(Error::param("mode", format!("another one than {name}"), name));
+    }
+    let own: Vec<f64> = model.factors()[by].row(row as usize).iter().map(|&value| f64::from(value)).collect();
+    if let Core::Diagonal(diagonal) = model.core() {
+        return Ok(diagonal.iter().zip(&own).map(|(&core, own)| (f64::from(core) * own).abs()).collect());
+    }
+    let mut left = model.core().clone();
+    left.multiply(by, 1, &own);
+    let ranks = left.ranks(model.modes().len());
+    let inner: usize = ranks[items + 1..].iter().product();
+    let mut squares = vec![0.0; ranks[items]];
+    for (place, &value) in left.values().iter().enumerate() {
+        squares[place / inner % ranks[items]] += f64::from(value).powi(2);
+    }
+    Ok(squares.into_iter().map(f64::sqrt).collect())
+}
+
 /// A concept in a few words.
 pub fn about(concept: &Concept) -> String {
     in_words(&concept.about, &concept.strongest)
@@ -257,4 +290,50 @@ fn in_words(columns: &str, entities: &[Scored]) -> String {
 fn such_as(entities: &[Scored]) -> String {
     let names: Vec<&str> = entities.iter().take(2).map(|one| one.name.as_str()).collect();
     format!("such as {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Factor, Mode};
+
+    fn number(seed: usize) -> f32 {
+        ((seed * 7919 + 13) % 101) as f32 / 50.0 - 1.0
+    }
+
+    fn model(core: Core, ranks: &[usize]) -> Model {
+        let factor = |(mode, &rank): (usize, &usize)| {
+            Factor::new(rank, (0..4 * rank).map(|place| number(place + 31 * mode)).collect())
+        };
+        let modes = (0..ranks.len()).map(|mode| Mode::new(format!("mode{}", mode + 1), 4)).collect();
+        let factors = ranks.iter().enumerate().map(factor).collect();
+        Model::new(modes, core, factors, Vec::new(), [0.0, 1.0]).unwrap()
+    }
+
+    #[test]
+    fn norms_are_those_of_the_rows_of_the_core_times_a_row() {
+        let ranks = [2, 3, 2];
+        let full = Core::full(ranks.to_vec(), (0..12).map(number).collect());
+        let made = model(full.clone(), &ranks);
+        let norms = interaction_norms(&made, 0, 1, 1).unwrap();
+        let u = made.factors()[0].row(1);
+        for (j, norm) in norms.iter().enumerate() {
+            let mut square = 0.0;
+            for k in 0..2 {
+                let r: f64 =
+                    (0..2).map(|i| f64::from(full.values()[(i * 3 + j) * 2 + k]) * f64::from(u[i])).sum();
+                square += r * r;
+            }
+            assert!((norm - square.sqrt()).abs() < 1e-6, "{norm} {square}");
+        }
+        assert!(interaction_norms(&made, 1, 0, 1).is_err() && interaction_norms(&made, 0, 0, 3).is_err());
+    }
+
+    #[test]
+    fn norms_of_a_diagonal_core_are_those_of_it_written_out() {
+        let diagonal = Core::Diagonal(vec![2.0, -1.0, 0.5]);
+        let [thin, full] = [diagonal.clone(), diagonal.to_full(3)]
+            .map(|core| interaction_norms(&model(core, &[3, 3, 3]), 2, 3, 0).unwrap());
+        assert!(thin.iter().zip(&full).all(|(a, b)| (a - b).abs() < 1e-6), "{thin:?} {full:?}");
+    }
 }

@@ -24,11 +24,19 @@ pub enum Preset {
     PaperNetflix,
     /// The same for Yelp.
     PaperYelp,
+    /// FlexiFaCT, an opponent of the paper: gradient descent over blocks on CP factors, from a random start.
+    Flexifact,
 }
 
 impl Preset {
-    const ALL: [Preset; 5] =
-        [Preset::Default, Preset::Paper, Preset::PaperMovielens, Preset::PaperNetflix, Preset::PaperYelp];
+    const ALL: [Preset; 6] = [
+        Preset::Default,
+        Preset::Paper,
+        Preset::PaperMovielens,
+        Preset::PaperNetflix,
+        Preset::PaperYelp,
+        Preset::Flexifact,
+    ];
 
     /// The preset's name in the command and in Python.
     pub fn name(self) -> &'static str {
@@ -38,6 +46,7 @@ impl Preset {
             Preset::PaperMovielens => "paper-movielens",
             Preset::PaperNetflix => "paper-netflix",
             Preset::PaperYelp => "paper-yelp",
+            Preset::Flexifact => "flexifact",
         }
     }
 
@@ -53,8 +62,8 @@ impl Preset {
         })
     }
 
-    /// The rank and the first rate of the paper's data sets (its section 4.1).
-    fn paper(self) -> Option<Params> {
+    /// Settings of gradient descent, with the rank and the first rate of the paper's data sets (its section 4.1).
+    fn sgd(self) -> Option<Params> {
         let with = |rank: usize, rate: f32| Params { ranks: vec![rank], rate: Some(rate), ..Params::paper() };
         match self {
             Preset::Default => None,
@@ -62,12 +71,13 @@ impl Preset {
             Preset::PaperMovielens => Some(with(12, 0.001)),
             Preset::PaperNetflix => Some(with(11, 0.001)),
             Preset::PaperYelp => Some(with(10, 0.0005)),
+            Preset::Flexifact => Some(Params::flexifact()),
         }
     }
 
     fn params(self, algorithm: Algorithm) -> Params {
-        match (self.paper(), algorithm) {
-            (Some(paper), Algorithm::Bayes | Algorithm::Sgd) => paper,
+        match (self.sgd(), algorithm) {
+            (Some(sgd), Algorithm::Bayes | Algorithm::Sgd) => sgd,
             (_, algorithm) => Params::usual(algorithm),
         }
     }
