@@ -75,8 +75,8 @@ pub use model::{
     Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, StdScale, Uncertainty,
 };
 pub use params::{
-    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle, SmallModes,
-    Start, ZerosUpdate,
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle,
+    SmallModes, Start, ZerosUpdate,
 };
 pub use problem::{
     Absent, Blocks, Cells, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem,

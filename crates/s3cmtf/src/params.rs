@@ -116,7 +116,9 @@ impl Algorithm {
             Algorithm::CmtfOpt => {
                 &["absent", "start", "optimizer", "lambda_reg", "lambda_couple", "tolerance", "patience"]
             }
-            Algorithm::CmtfAls => &["absent", "start", "lambda_reg", "lambda_couple", "tolerance", "patience"],
+            Algorithm::CmtfAls => {
+                &["absent", "start", "lambda_reg", "lambda_couple", "tolerance", "patience"]
+            }
             Algorithm::Sals => {
                 &["start", "block", "weighted", "lambda_reg", "lambda_couple", "tolerance", "patience"]
             }

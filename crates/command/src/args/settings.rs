@@ -3,14 +3,14 @@
 use clap::Args;
 use s3cmtf::internal::PartialParams;
 use s3cmtf::{
-    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Run, Scheme,
-    Shuffle, SmallModes, Start, ZerosUpdate,
+    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Run,
+    Scheme, Shuffle, SmallModes, Start, ZerosUpdate,
 };
 use serde_json::{Value, json};
 
 use super::choices::{
-    AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice, OptimizerChoice, Preset,
-    SchemeChoice, StartChoice,
+    AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice,
+    OptimizerChoice, Preset, SchemeChoice, StartChoice,
 };
 use super::update_choices::{CoreUpdateChoice, ShuffleChoice, SmallModesChoice, ZerosUpdateChoice};
 use super::{decimal, whole};

@@ -3,8 +3,8 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, Component, CoreKind, CoreUpdate, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind, Params, Scheme,
-    Shuffle, SmallModes, Start, ZerosUpdate, partial,
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind,
+    Params, Scheme, Shuffle, SmallModes, Start, ZerosUpdate, partial,
 };
 use crate::Error;
 use crate::problem::{Absent, Problem};
@@ -255,7 +255,9 @@ impl Params {
     }
 
     fn resolve_opponent(&self, opponent: Opponent, common: CommonParams) -> CheckedParams {
-        let Params { start, absent, optimizer, block, weighted, lambda_reg, lambda_couple, tolerance, .. } = *self;
+        let Params {
+            start, absent, optimizer, block, weighted, lambda_reg, lambda_couple, tolerance, ..
+        } = *self;
         CheckedParams::Opponent(OpponentParams {
             common,
             opponent,
@@ -387,9 +389,15 @@ mod tests {
         assert!(bayes.check(&problem).is_ok());
         for (params, expected) in [
             (Params { scheme: Scheme::LockFree, ..bayes.clone() }, "sgd when there is scheme"),
-            (Params { start: Start::Random, ..bayes.clone() }, "sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is start"),
+            (
+                Params { start: Start::Random, ..bayes.clone() },
+                "sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is start",
+            ),
             (Params { decay: 0.2, ..bayes.clone() }, "sgd when there is decay"),
-            (Params { lambda_reg: 0.2, ..bayes.clone() }, "sgd, als, cmtf-opt, cmtf-als or sals when there is lambda_reg"),
+            (
+                Params { lambda_reg: 0.2, ..bayes.clone() },
+                "sgd, als, cmtf-opt, cmtf-als or sals when there is lambda_reg",
+            ),
             (Params { ranks: vec![1], ..bayes.clone() }, "sgd or als when a rank is 1"),
         ] {
             assert_eq!(refused(params), format!("algorithm should be {expected}, but is bayes"));
@@ -419,7 +427,10 @@ mod tests {
         let als = Params { ranks: vec![1], ..Params::als() };
         assert!(als.check(&problem).is_ok());
         let error = refused(Params { patience: Some(3), ..als.clone() });
-        assert_eq!(error, "algorithm should be bayes, sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is patience, but is als");
+        assert_eq!(
+            error,
+            "algorithm should be bayes, sgd, cmtf-opt, cmtf-als, sals or tucker-als when there is patience, but is als"
+        );
         let error = refused(Params { without: vec![Component::RowNoise], ..als });
         assert_eq!(error, "algorithm should be bayes when there is without, but is als");
     }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle, SmallModes,
-    Start, ZerosUpdate,
+    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle,
+    SmallModes, Start, ZerosUpdate,
 };
 use crate::Error;
 use crate::problem::Absent;
@@ -295,9 +295,15 @@ mod tests {
             (json!({ "rate": 0.01 }), "rate needs algorithm sgd"),
             (json!({ "nonnegative": true }), "nonnegative needs algorithm sgd"),
             (json!({ "scheme": "lock-free" }), "scheme needs algorithm sgd"),
-            (json!({ "start": "random" }), "start needs algorithm sgd, cmtf-opt, cmtf-als, sals or tucker-als"),
+            (
+                json!({ "start": "random" }),
+                "start needs algorithm sgd, cmtf-opt, cmtf-als, sals or tucker-als",
+            ),
             (json!({ "lambda_reg": 2.0 }), "lambda_reg needs algorithm sgd, als, cmtf-opt, cmtf-als or sals"),
-            (json!({ "ranks": [1] }), "rank 1 needs algorithm sgd, als, cmtf-opt, cmtf-als, sals or tucker-als"),
+            (
+                json!({ "ranks": [1] }),
+                "rank 1 needs algorithm sgd, als, cmtf-opt, cmtf-als, sals or tucker-als",
+            ),
         ] {
             assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
             let mut more = value;

@@ -56,11 +56,14 @@ impl Memory {
                     (Algorithm::CmtfOpt, OptimizerKind::Lbfgs) => 28 * ranks[mode],
                     (Algorithm::TuckerAls, _) => {
                         let others = ranks.iter().enumerate().filter(|&(other, _)| other != mode);
-                        others.fold(1usize, |size, (_, &rank)| size.saturating_mul(rank)).saturating_add(6 * ranks[mode])
+                        others
+                            .fold(1usize, |size, (_, &rank)| size.saturating_mul(rank))
+                            .saturating_add(6 * ranks[mode])
                     }
                     _ => 8 * ranks[mode],
                 };
-                let wide: Vec<usize> = rows.clone().enumerate().map(|(mode, rows)| rows.saturating_mul(row(mode))).collect();
+                let wide: Vec<usize> =
+                    rows.clone().enumerate().map(|(mode, rows)| rows.saturating_mul(row(mode))).collect();
                 // Only one mode at a time is that wide in tucker-als.
                 let numbers = if params.algorithm == Algorithm::TuckerAls {
                     wide.into_iter().max().unwrap_or(0)

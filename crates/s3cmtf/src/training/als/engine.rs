@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use super::least_squares::LeastSquares;
 use super::search::{EXACT, Next, Search, get_state, put_state};
 use super::state::State;
-use crate::training::view::View;
 use crate::Error;
 use crate::model::Model;
 use crate::params::AlsParams;
@@ -14,6 +13,7 @@ use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses, Verdict};
 use crate::training::job::{FitJob, RunContext};
 use crate::training::run::Stop;
+use crate::training::view::View;
 
 /// Entries must be more than so many times the free numbers of a model, or an exact fit says nothing.
 const MANY: f64 = 1.5;

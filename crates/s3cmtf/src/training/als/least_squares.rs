@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::training::chain::Chain;
 use super::coupled::{Matrix, Side};
 use super::pass::Pass;
 use super::state::{State, add_square, generator, normals};
-use crate::training::view::View;
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};
+use crate::training::chain::Chain;
 use crate::training::cholesky;
+use crate::training::view::View;
 
 /// The least ridge, as a share of what an average row's entries add up to: rows with fewer entries than concepts are still
 /// short, and others do not feel it.

@@ -36,7 +36,8 @@ impl Base {
         let name = entries.name().to_owned();
         let (indices, mut values) = entries.into_parts();
         for (place, value) in values.iter_mut().enumerate() {
-            let base = self.mean() + (0..indices.len()).map(|mode| self.offset(mode, indices[mode][place])).sum::<f64>();
+            let base = self.mean()
+                + (0..indices.len()).map(|mode| self.offset(mode, indices[mode][place])).sum::<f64>();
             *value = (f64::from(*value) - base) as f32;
         }
         Entries::from_rows(name, indices, values)

@@ -120,7 +120,9 @@ impl Cp {
             if matrix.mode == 0 {
                 // The rows of the first mode have the core in them now, and their products with columns are the same.
                 for column in columns.chunks_exact_mut(self.rank) {
-                    let of = |(value, &core): (&mut f64, &f32)| *value /= if core == 0.0 { 1.0 } else { f64::from(core) };
+                    let of = |(value, &core): (&mut f64, &f32)| {
+                        *value /= if core == 0.0 { 1.0 } else { f64::from(core) }
+                    };
                     column.iter_mut().zip(warm.core.values()).for_each(of);
                 }
             }

@@ -118,8 +118,14 @@ impl Data {
     }
 
     /// A model with the given core, rows and columns of matrices; each list of rows with its rank.
-    pub(super) fn model(&self, core: Core, rows: Vec<(usize, Vec<f64>)>, columns: Vec<(usize, Vec<f64>)>) -> Model {
-        let factor = |(rank, values): (usize, Vec<f64>)| Factor::new(rank, values.into_iter().map(narrow).collect());
+    pub(super) fn model(
+        &self,
+        core: Core,
+        rows: Vec<(usize, Vec<f64>)>,
+        columns: Vec<(usize, Vec<f64>)>,
+    ) -> Model {
+        let factor =
+            |(rank, values): (usize, Vec<f64>)| Factor::new(rank, values.into_iter().map(narrow).collect());
         let mut model = self.frame.clone();
         model.core = core;
         model.factors = rows.into_iter().map(factor).collect();

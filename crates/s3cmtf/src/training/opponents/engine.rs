@@ -110,7 +110,8 @@ impl Engine for OpponentEngine {
         let train = (squares / self.data.entries().max(1) as f64).sqrt();
         let sets = [&self.reported, &self.watched];
         let model = sets.iter().any(|set| set.is_some()).then(|| self.model());
-        let [test, watched] = sets.map(|set| set.as_ref().zip(model.as_ref()).map(|(set, model)| set.rmse(model)));
+        let [test, watched] =
+            sets.map(|set| set.as_ref().zip(model.as_ref()).map(|(set, model)| set.rmse(model)));
         Ok(Rmses { train, test, watched })
     }
 

@@ -66,7 +66,11 @@ impl Matrix {
             })
             .collect();
         let sum: f64 = sums.into_iter().sum();
-        if self.zeros { (sum + self.squares + dot(&gram(rows, rank), &gram(columns, rank))).max(0.0) } else { sum }
+        if self.zeros {
+            (sum + self.squares + dot(&gram(rows, rank), &gram(columns, rank))).max(0.0)
+        } else {
+            sum
+        }
     }
 
     /// Adds to `target` what pulls a row towards its cells, `weight (Y - U V') V` over the cells that count, so that its

@@ -99,7 +99,12 @@ impl Sals {
             .filter(|(_, matrix)| matrix.mode == mode)
             .map(|(number, matrix)| {
                 let (cells, others) = (&matrix.by_row, self.cp.columns(number));
-                Side::new(matrix, cells, (&state[others], &block.factors[data.order() + number]), &block.columns)
+                Side::new(
+                    matrix,
+                    cells,
+                    (&state[others], &block.factors[data.order() + number]),
+                    &block.columns,
+                )
             })
             .collect();
         let all = &state[self.cp.range(mode)];
@@ -191,7 +196,12 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(matrix: &'a Matrix, cells: &'a Sparse, others: (&'a [f64], &'a [f64]), columns: &Range<usize>) -> Self {
+    fn new(
+        matrix: &'a Matrix,
+        cells: &'a Sparse,
+        others: (&'a [f64], &'a [f64]),
+        columns: &Range<usize>,
+    ) -> Self {
         let mut gram_all = Vec::new();
         if matrix.zeros {
             let width = columns.len();
@@ -225,7 +235,8 @@ impl<'a> Side<'a> {
                 for (j, l) in self.columns.clone().enumerate().take(i + 1) {
                     system[i * width + j] += weight * products[l];
                 }
-                let rest = dot(own, products) - dot(&own[self.columns.clone()], &products[self.columns.clone()]);
+                let rest =
+                    dot(own, products) - dot(&own[self.columns.clone()], &products[self.columns.clone()]);
                 target[i] -= weight * rest;
             }
         }

@@ -10,8 +10,9 @@ use crate::params::Start;
 
 /// Normal numbers, as many as are asked for; each purpose has its own.
 pub(super) fn normals(seed: u64, purpose: usize, count: usize) -> Vec<f64> {
-    let mut generator =
-        Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (0x6f70 + purpose as u64));
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(
+        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (0x6f70 + purpose as u64),
+    );
     (0..count).map(|_| StandardNormal.sample(&mut generator)).collect()
 }
 

@@ -31,9 +31,8 @@ impl TestSet {
         let factors = model.factors.iter().map(|factor| [factor.values(), &factor.average()].concat());
         let factors: Vec<Vec<f32>> = factors.collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-        let errors = |entries, predictions: &[f32]| {
-            ErrorSums::new(&self.chunks.values[entries], predictions, None)
-        };
+        let errors =
+            |entries, predictions: &[f32]| ErrorSums::new(&self.chunks.values[entries], predictions, None);
         let sums: ErrorSums = self.chunks.sum(&self.contraction, core.as_slice(), &factors, errors);
         (sums.squared / self.chunks.len() as f64).sqrt()
     }

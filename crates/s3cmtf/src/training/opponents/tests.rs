@@ -27,9 +27,19 @@ fn planted(rows: &[usize], rank: usize, every: usize, noise: f64) -> Problem {
     let mut values = Vec::new();
     for cell in (0..cells).filter(|cell| (cell * 2_654_435_761 >> 9) % every == 0) {
         let mut left = cell;
-        let index: Vec<usize> = rows.iter().rev().map(|rows| { let own = left % rows; left /= rows; own }).collect();
+        let index: Vec<usize> = rows
+            .iter()
+            .rev()
+            .map(|rows| {
+                let own = left % rows;
+                left /= rows;
+                own
+            })
+            .collect();
         let index: Vec<usize> = index.into_iter().rev().collect();
-        let product = |k: usize| index.iter().zip(&factors).map(|(row, factor)| factor[row * rank + k]).product::<f64>();
+        let product = |k: usize| {
+            index.iter().zip(&factors).map(|(row, factor)| factor[row * rank + k]).product::<f64>()
+        };
         values.push(((0..rank).map(product).sum::<f64>() + noise * errors[cell]) as f32);
         indices.iter_mut().zip(&index).for_each(|(list, &row)| list.push(row as u32));
     }
@@ -99,7 +109,11 @@ fn objective(data: &Data, problem: &Problem, cp: &Cp, state: &[f64], ridge: f64)
     };
     let predict = |index: &[u32]| -> f64 {
         let product = |k: usize| -> f64 {
-            index.iter().enumerate().map(|(mode, &row)| state[cp.range(mode)][row as usize * rank + k]).product()
+            index
+                .iter()
+                .enumerate()
+                .map(|(mode, &row)| state[cp.range(mode)][row as usize * rank + k])
+                .product()
         };
         (0..rank).map(product).sum()
     };
@@ -154,7 +168,10 @@ fn the_objective_is_the_sum_over_all_cells_and_its_gradient_that_of_finite_diffe
                     evaluate(&moved, &mut vec![0.0; state.len()])
                 };
                 let expected = (at(1e-5) - at(-1e-5)) / 2e-5;
-                assert!((slope - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{rows:?} {absent:?} {place}: {slope} {expected}");
+                assert!(
+                    (slope - expected).abs() < 1e-5 * (1.0 + expected.abs()),
+                    "{rows:?} {absent:?} {place}: {slope} {expected}"
+                );
             }
         }
     }
@@ -168,11 +185,15 @@ fn no_sweep_makes_the_objective_larger() {
             if algorithm == Algorithm::Sals && absent == Absent::Zeros {
                 continue;
             }
-            for (block, optimizer) in [(1, OptimizerKind::Cg), (2, OptimizerKind::Lbfgs), (9, OptimizerKind::Lbfgs)] {
+            for (block, optimizer) in
+                [(1, OptimizerKind::Cg), (2, OptimizerKind::Lbfgs), (9, OptimizerKind::Lbfgs)]
+            {
                 let params = Params { absent, block, optimizer, ..usual(algorithm, 3) };
                 let own = usual(algorithm, 3);
-                let params = if algorithm == Algorithm::Sals { params } else { Params { block: own.block, ..params } };
-                let optimizer = if algorithm == Algorithm::CmtfOpt { params.optimizer } else { own.optimizer };
+                let params =
+                    if algorithm == Algorithm::Sals { params } else { Params { block: own.block, ..params } };
+                let optimizer =
+                    if algorithm == Algorithm::CmtfOpt { params.optimizer } else { own.optimizer };
                 let (data, mut method, mut state) = begin(&problem, &Params { optimizer, ..params });
                 let cp = Cp::new(&data, 3);
                 let mut last = objective(&data, &problem, &cp, &state, 0.1);
@@ -182,7 +203,10 @@ fn no_sweep_makes_the_objective_larger() {
                         break;
                     }
                     let next = objective(&data, &problem, &cp, &state, 0.1);
-                    assert!(next <= last * (1.0 + 1e-6), "{algorithm:?} {absent:?} {block} {sweep}: {next} after {last}");
+                    assert!(
+                        next <= last * (1.0 + 1e-6),
+                        "{algorithm:?} {absent:?} {block} {sweep}: {next} after {last}"
+                    );
                     last = next;
                 }
                 assert!(last < 0.7 * first, "{algorithm:?} {absent:?} {block}: {last} of {first}");
@@ -195,7 +219,8 @@ fn no_sweep_makes_the_objective_larger() {
 fn orthonormal_factors_never_fit_worse() {
     for absent in [Absent::Missing, Absent::Zeros] {
         let problem = alone(&planted(&[9, 7, 5], 2, 2, 0.1));
-        let (data, mut method, mut state) = begin(&problem, &Params { absent, ..usual(Algorithm::TuckerAls, 3) });
+        let (data, mut method, mut state) =
+            begin(&problem, &Params { absent, ..usual(Algorithm::TuckerAls, 3) });
         let mut last = f64::INFINITY;
         for _ in 0..20 {
             method.sweep(&data, &mut state, &NEVER);
@@ -204,7 +229,9 @@ fn orthonormal_factors_never_fit_worse() {
                 for i in 0..3 {
                     for j in 0..3 {
                         let rows = 0..factor.rows();
-                        let sum: f64 = rows.map(|row| f64::from(factor.row(row)[i]) * f64::from(factor.row(row)[j])).sum();
+                        let sum: f64 = rows
+                            .map(|row| f64::from(factor.row(row)[i]) * f64::from(factor.row(row)[j]))
+                            .sum();
                         assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-5, "{sum}");
                     }
                 }
@@ -249,7 +276,8 @@ fn what_was_planted_is_found_to_its_noise() {
                 }
             }
             let model = method.model(&data, &state);
-            let rmse = super::test_set::TestSet::new(&model, test.clone(), s3cmtf_kernels::Level::best()).rmse(&model);
+            let rmse = super::test_set::TestSet::new(&model, test.clone(), s3cmtf_kernels::Level::best())
+                .rmse(&model);
             let most = if start == Start::Random { 1.6 } else { 4.0 };
             eprintln!("{algorithm:?} from {start:?}: {rmse}");
             assert!(rmse < most * noise, "{algorithm:?} from {start:?}: {rmse}");
@@ -301,7 +329,12 @@ fn a_block_of_columns_is_what_loops_over_all_entries_make_of_it() {
             let columns = first..(first + block).min(rank);
             let rest = |state: &[f64], rows: &[usize], value: f64| -> f64 {
                 let others = (0..rank).filter(|k| !columns.contains(k));
-                let product = |k: usize| rows.iter().enumerate().map(|(mode, row)| state[cp.range(mode)][row * rank + k]).product::<f64>();
+                let product = |k: usize| {
+                    rows.iter()
+                        .enumerate()
+                        .map(|(mode, row)| state[cp.range(mode)][row * rank + k])
+                        .product::<f64>()
+                };
                 value - others.map(product).sum::<f64>()
             };
             for factor in 0..data.rows.len() + data.matrices.len() {
@@ -312,12 +345,18 @@ fn a_block_of_columns_is_what_loops_over_all_entries_make_of_it() {
                     let mut entries_of_row = 0;
                     if factor < data.rows.len() {
                         for place in 0..entries.len() {
-                            let rows: Vec<usize> = (0..3).map(|mode| entries.indices(mode)[place] as usize).collect();
+                            let rows: Vec<usize> =
+                                (0..3).map(|mode| entries.indices(mode)[place] as usize).collect();
                             if rows[factor] != row {
                                 continue;
                             }
                             entries_of_row += 1;
-                            let design = |k: usize| (0..3).filter(|&mode| mode != factor).map(|mode| before[cp.range(mode)][rows[mode] * rank + k]).product();
+                            let design = |k: usize| {
+                                (0..3)
+                                    .filter(|&mode| mode != factor)
+                                    .map(|mode| before[cp.range(mode)][rows[mode] * rank + k])
+                                    .product()
+                            };
                             let value = rest(&before, &rows, f64::from(entries.values()[place]));
                             equations.push((columns.clone().map(design).collect(), value, 1.0));
                         }
@@ -336,10 +375,17 @@ fn a_block_of_columns_is_what_loops_over_all_entries_make_of_it() {
                             if factor >= data.rows.len() && found.is_some() {
                                 entries_of_row += 1;
                             }
-                            let Some(value) = found.map(|(_, value)| f64::from(value)).or(matrix.zeros.then_some(0.0)) else { continue };
-                            let dots = (0..rank).filter(|k| !columns.contains(k)).map(|k| before[own.clone()][row * rank + k] * before[other.clone()][column * rank + k]);
+                            let Some(value) =
+                                found.map(|(_, value)| f64::from(value)).or(matrix.zeros.then_some(0.0))
+                            else {
+                                continue;
+                            };
+                            let dots = (0..rank).filter(|k| !columns.contains(k)).map(|k| {
+                                before[own.clone()][row * rank + k] * before[other.clone()][column * rank + k]
+                            });
                             let value = value - dots.sum::<f64>();
-                            let design = columns.clone().map(|k| before[other.clone()][column * rank + k]).collect();
+                            let design =
+                                columns.clone().map(|k| before[other.clone()][column * rank + k]).collect();
                             equations.push((design, value, matrix.lambda));
                         }
                     }
@@ -356,7 +402,10 @@ fn a_block_of_columns_is_what_loops_over_all_entries_make_of_it() {
         }
         assert!(method.sweep(&data, &mut state, &NEVER) == Sweep::Done);
         for (place, (got, expected)) in state.iter().zip(&expected).enumerate() {
-            assert!((got - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{block} {place}: {got} {expected}");
+            assert!(
+                (got - expected).abs() < 1e-4 * (1.0 + expected.abs()),
+                "{block} {place}: {got} {expected}"
+            );
         }
     }
 }
@@ -373,7 +422,10 @@ fn a_model_predicts_what_its_state_and_base_say() {
             let predictions = model.predict_located(entries.cells().clone(), false);
             let errors = predictions.iter().zip(entries.values()).map(|(a, b)| f64::from(a - b).powi(2));
             let (squares, expected) = (errors.sum::<f64>(), method.squared_errors(&data, &state));
-            assert!((squares - expected).abs() < 1e-3 * expected, "{algorithm:?} {start:?}: {squares} {expected}");
+            assert!(
+                (squares - expected).abs() < 1e-3 * expected,
+                "{algorithm:?} {start:?}: {squares} {expected}"
+            );
         }
     }
 }

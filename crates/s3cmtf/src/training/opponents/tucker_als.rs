@@ -35,7 +35,8 @@ pub(super) struct TuckerAls {
 impl TuckerAls {
     pub(super) fn new(data: &Data, params: &OpponentParams) -> Self {
         // There are no more orthonormal columns than rows.
-        let ranks: Vec<usize> = params.common.ranks.iter().zip(&data.rows).map(|(&rank, &rows)| rank.min(rows)).collect();
+        let ranks: Vec<usize> =
+            params.common.ranks.iter().zip(&data.rows).map(|(&rank, &rows)| rank.min(rows)).collect();
         let factors = data.rows.iter().zip(&ranks).map(|(rows, rank)| rows * rank);
         let columns = data.matrices.iter().map(|matrix| matrix.columns * ranks[matrix.mode]);
         let ends = factors.chain(columns).scan(0, |end, len| {
@@ -84,7 +85,11 @@ impl TuckerAls {
             sum: |(forth_steps, steps): &mut (_, _), row, places: Range<usize>, sums: &mut [f64]| {
                 let own = &own[row * rank..][..rank];
                 for (indices, value) in view.run(places) {
-                    let error = if data.zeros { value } else { value - dot(own, forth.left(&indices[1..], forth_steps)) };
+                    let error = if data.zeros {
+                        value
+                    } else {
+                        value - dot(own, forth.left(&indices[1..], forth_steps))
+                    };
                     back.arrive(Some(&indices[1..]), steps, sums);
                     back.walk(&indices[1..], steps);
                     back.give(error, steps);
@@ -204,7 +209,9 @@ impl Filled<'_> {
     }
 
     fn said(&self, row: usize, column: usize, rank: usize) -> f64 {
-        let of = |(rows, columns): (&[f64], &[f64])| dot(&rows[row * rank..][..rank], &columns[column * rank..][..rank]);
+        let of = |(rows, columns): (&[f64], &[f64])| {
+            dot(&rows[row * rank..][..rank], &columns[column * rank..][..rank])
+        };
         self.own.map_or(0.0, of)
     }
 }
@@ -223,13 +230,20 @@ fn orthonormalize(values: &mut [f64], rank: usize, seed: u64) -> bool {
         let lost: Vec<bool> = {
             let diagonal: Vec<f64> = (0..rank).map(|k| lower[k * rank + k]).collect();
             cholesky::factorize(&mut lower, rank);
-            (0..rank).map(|k| lower[k * rank + k].powi(2) <= 1e-9 * diagonal[k].max(f64::MIN_POSITIVE)).collect()
+            (0..rank)
+                .map(|k| lower[k * rank + k].powi(2) <= 1e-9 * diagonal[k].max(f64::MIN_POSITIVE))
+                .collect()
         };
         if round == 0 && lost.contains(&true) {
             let rows = values.len() / rank;
             for (column, _) in lost.iter().enumerate().filter(|(_, lost)| **lost) {
                 let random = normals(seed, 1 << 20 | column, rows);
-                values.iter_mut().skip(column).step_by(rank).zip(random).for_each(|(value, random)| *value = random);
+                values
+                    .iter_mut()
+                    .skip(column)
+                    .step_by(rank)
+                    .zip(random)
+                    .for_each(|(value, random)| *value = random);
             }
             continue;
         }

@@ -22,7 +22,9 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
     let scale = Scale::new(problem);
     let (core, factors) = match params.start {
         // Settings that were checked have no offsets here.
-        Start::Mean | Start::Offsets => mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
+        Start::Mean | Start::Offsets => {
+            mean_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator)
+        }
         Start::Random => random_start(problem, &ranks, kind, params.nonnegative, &scale, &mut generator),
     };
     let coupled = problem.coupled().iter().map(|matrix| {
