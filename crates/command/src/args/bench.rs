@@ -67,6 +67,9 @@ pub(crate) enum BenchVerb {
         /// How many epochs are run
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = some::<usize>)]
         epochs: usize,
+        /// The number of measurements of each, in turns; the fastest epoch counts, and the RMSE is that of the first
+        #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<usize>)]
+        repeats: usize,
     },
     /// One thread against many, for each scheme, on the shape of MovieLens-10M
     Threads {

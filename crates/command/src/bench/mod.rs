@@ -43,8 +43,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let report = &mut Report::new(args)?;
     match &args.what {
         BenchVerb::Methods { only, threads } => methods::run(only, *threads, scale, report),
-        BenchVerb::Paper { own, threads, entries, epochs } => {
-            paper::run(own, threads, scale.scaled(*entries), *epochs, report)
+        BenchVerb::Paper { own, threads, entries, epochs, repeats } => {
+            paper::run(own, threads, scale.scaled(*entries), (*epochs, *repeats), report)
         }
         BenchVerb::Threads { threads, entries, repeats } => {
             threads::run(threads.as_deref(), scale.scaled(*entries), *repeats, report)

@@ -305,7 +305,7 @@ impl Params {
             return Err(Error::param("method", "opt or naive when entries are shuffled every epoch", "fast"));
         }
         // Visits are numbers of 32 bits.
-        let most = u32::MAX as usize - problem.entries().len();
+        let most = (u32::MAX as usize).saturating_sub(problem.entries().len());
         if self.zeros_update == ZerosUpdate::PerCell && problem.zeros_cells().is_none_or(|cells| cells > most)
         {
             let expected = "implicit where coupled matrices have more than 4 billion cells, zeros included";

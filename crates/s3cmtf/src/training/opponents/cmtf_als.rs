@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::cp::Cp;
 use super::data::Data;
-use super::engine::{Method, Sweep};
 use super::matrix::Pull;
+use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::small::{add_product, dot, gram};
 use super::start::start;

@@ -11,6 +11,7 @@ mod cp;
 mod data;
 mod engine;
 mod matrix;
+mod method;
 mod rows;
 mod sals;
 mod small;

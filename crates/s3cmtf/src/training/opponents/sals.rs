@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::cp::Cp;
 use super::data::Data;
-use super::engine::{Method, Sweep};
 use super::matrix::Matrix;
+use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::small::{dot, gram};
 use super::start::start;

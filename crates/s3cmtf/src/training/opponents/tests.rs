@@ -6,7 +6,7 @@ use super::cmtf_als::CmtfAls;
 use super::cmtf_opt::CmtfOpt;
 use super::cp::Cp;
 use super::data::Data;
-use super::engine::{Method, Sweep};
+use super::method::{Method, Sweep};
 use super::sals::Sals;
 use super::start::normals;
 use super::tucker_als::TuckerAls;
@@ -14,7 +14,7 @@ use crate::params::{Algorithm, CheckedParams, OpponentParams, OptimizerKind, Par
 use crate::problem::{Absent, Coupled, Entries, Problem};
 
 const ALL: [Algorithm; 4] = [Algorithm::CmtfOpt, Algorithm::CmtfAls, Algorithm::Sals, Algorithm::TuckerAls];
-const NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A planted CP tensor of the given sizes with matrices of both kinds on its first two modes; of its cells one in `every` is
 /// known. Noise has the given standard deviation.
@@ -25,7 +25,7 @@ fn planted(rows: &[usize], rank: usize, every: usize, noise: f64) -> Problem {
     let errors = normals(6, 0, cells);
     let mut indices = vec![Vec::new(); rows.len()];
     let mut values = Vec::new();
-    for cell in (0..cells).filter(|cell| (cell * 2_654_435_761 >> 9) % every == 0) {
+    for cell in (0..cells).filter(|cell| ((cell * 2_654_435_761) >> 9) % every == 0) {
         let mut left = cell;
         let index: Vec<usize> = rows
             .iter()
@@ -279,7 +279,6 @@ fn what_was_planted_is_found_to_its_noise() {
             let rmse = super::test_set::TestSet::new(&model, test.clone(), s3cmtf_kernels::Level::best())
                 .rmse(&model);
             let most = if start == Start::Random { 1.6 } else { 4.0 };
-            eprintln!("{algorithm:?} from {start:?}: {rmse}");
             assert!(rmse < most * noise, "{algorithm:?} from {start:?}: {rmse}");
         }
     }

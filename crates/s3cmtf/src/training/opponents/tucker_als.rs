@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::data::{Data, narrow};
-use super::engine::{Method, Sweep};
+use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::small::{add_product, cross, dot};
 use super::start::normals;

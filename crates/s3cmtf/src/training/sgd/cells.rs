@@ -45,8 +45,7 @@ pub(crate) struct CellScratch {
 
 impl Cells {
     pub(crate) fn new(
-        matrix: usize,
-        coupled: &Coupled,
+        (matrix, coupled): (usize, &Coupled),
         entries: &Entries,
         weight: f32,
         params: &SgdParams,

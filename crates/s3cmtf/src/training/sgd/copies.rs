@@ -122,7 +122,8 @@ mod tests {
             assert_eq!(core, [6.0, 2.0]);
             core[1] = 9.0;
         });
-        (updates.settle(0.5, false), reads.settle(0.5, false));
+        updates.settle(0.5, false);
+        reads.settle(0.5, false);
         assert_eq!((shared.get(0), shared.get(1)), (6.0, 2.0));
         updates.step(|core| assert_eq!(core, [6.0, 2.0]));
     }

@@ -216,7 +216,7 @@ impl Workspace {
             let params = &self.params;
             let cells = |entries: &Entries| {
                 let rank = self.contraction.ranks[mode];
-                Cells::new(number, matrix, entries, weight, params, rank, [rows, others], seed)
+                Cells::new((number, matrix), entries, weight, params, rank, [rows, others], seed)
             };
             match (matrix.kind(), params.zeros_update) {
                 (Absent::Missing, _) => self.cells.push(cells(entries)),

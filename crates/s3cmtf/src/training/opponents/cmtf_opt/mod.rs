@@ -11,7 +11,7 @@ pub(super) use self::objective::Objective;
 use self::optimizer::Optimizer;
 use super::cp::Cp;
 use super::data::Data;
-use super::engine::{Method, Sweep};
+use super::method::{Method, Sweep};
 use super::start::start;
 use crate::Error;
 use crate::model::Model;
