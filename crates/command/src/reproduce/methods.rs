@@ -22,7 +22,7 @@ pub(super) enum Form {
     Ours,
     /// Of the original: its start, its treatment of absent cells, its regulariser.
     Published,
-    /// The strongest that we know: centred data, observed cells only, a regulariser that was chosen.
+    /// The strongest that we know: data less their mean and offsets, observed cells only, a regulariser that was chosen.
     Best,
 }
 
@@ -95,7 +95,7 @@ pub(super) const METHODS: [Method; 16] = [
             "CMTF-OPT*",
             Kind::CmtfOpt,
             Form::Best,
-            r#"{"algorithm":"cmtf-opt","start":"mean","absent":"missing","optimizer":"lbfgs"}"#,
+            r#"{"algorithm":"cmtf-opt","start":"offsets","absent":"missing","optimizer":"lbfgs"}"#,
         ),
         "lambda_reg",
         REGULARISERS,
@@ -114,7 +114,7 @@ pub(super) const METHODS: [Method; 16] = [
             "CMTF-Tucker-ALS*",
             Kind::TuckerAls,
             Form::Best,
-            r#"{"algorithm":"tucker-als","start":"mean","absent":"missing"}"#,
+            r#"{"algorithm":"tucker-als","start":"offsets","absent":"missing"}"#,
         ),
         "lambda_couple",
         COUPLINGS,
@@ -132,7 +132,7 @@ pub(super) const METHODS: [Method; 16] = [
             "SALS*",
             Kind::Sals,
             Form::Best,
-            r#"{"algorithm":"sals","start":"mean","weighted":true}"#,
+            r#"{"algorithm":"sals","start":"offsets","weighted":true}"#,
         ),
         "lambda_reg",
         PER_ENTRY,
@@ -150,7 +150,7 @@ pub(super) const METHODS: [Method; 16] = [
             "CMTF-ALS*",
             Kind::CmtfAls,
             Form::Best,
-            r#"{"algorithm":"cmtf-als","start":"mean","absent":"missing"}"#,
+            r#"{"algorithm":"cmtf-als","start":"offsets","absent":"missing"}"#,
         ),
         "lambda_reg",
         REGULARISERS,
