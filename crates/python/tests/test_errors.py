@@ -42,7 +42,11 @@ def fit(data=None, params=None, **words):
             ValueError,
             "rate should be above 0 and finite, but is NaN",
         ),
-        (lambda folder: fit(params={"algorithm": "magic"}), ValueError, "it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als"),
+        (
+            lambda folder: fit(params={"algorithm": "magic"}),
+            ValueError,
+            "it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als",
+        ),
         (lambda folder: fit(params={"preset": "papre"}), ValueError, 'did you mean "paper"?'),
         (lambda folder: fit(params={"algorithm": "bayes", "rate": 0.1}), ValueError, "rate needs algorithm sgd"),
         (lambda folder: fit(params={"duplicates": "men"}), ValueError, "duplicates should be mean, last, sum or error"),
