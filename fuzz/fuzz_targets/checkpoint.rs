@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         Some(how) => Training::new(problem(), params).holdout_by(how),
         None => Training::new(problem(), params),
     };
-    if let Ok(run) = training.resume(checkpoint).run(|_| {}) {
+    if let Ok(run) = training.resume(checkpoint).run() {
         let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
         assert!(finite(run.model.core().values()));
         assert!(run.model.factors().iter().all(|factor| finite(factor.values())));

@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// The file with the checks that it should have.
 fn checked(data: &[u8]) -> Option<Vec<u8>> {
-    let parts = Parts::new(data)?;
+    let parts = Parts::of(data)?;
     let mut header: Value = serde_json::from_str(parts.metadata).ok()?;
     let checks = header.get_mut("checks")?;
     *checks = json!({});

@@ -191,7 +191,7 @@ impl<'a> Parts<'a> {
 
 /// The file of tensors that an input stands for.
 pub fn tensor_file(bytes: &[u8], key: &str) -> Vec<u8> {
-    match Parts::new(bytes) {
+    match Parts::of(bytes) {
         Some(parts) => {
             let metadata = serde_json::json!({ key: parts.metadata });
             parts.file(metadata)

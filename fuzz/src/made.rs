@@ -108,7 +108,7 @@ pub fn train(params: Params) -> (Vec<Checkpoint>, Run) {
     let kept = Mutex::new(Vec::new());
     let training = Training::new(problem(), params)
         .checkpoints(Duration::ZERO, |checkpoint| kept.lock().expect("one thread").push(checkpoint));
-    let run = training.run(|_| {}).expect("a run");
+    let run = training.run().expect("a run");
     (kept.into_inner().expect("one thread"), run)
 }
 
