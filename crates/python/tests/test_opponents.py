@@ -76,7 +76,7 @@ def test_their_models_are_ordinary_ones(algorithm, tmp_path):
     }
     model = s3cmtf.S3CMTF(rank=3, algorithm=algorithm, epochs=5)
     model.fit(ratings, modes=["user", "film"], value="stars", holdout=0.2)
-    assert len(model.recommend(user=3, n=4)) == 4
+    assert len(model.recommend("user", 3, "film", n=4)) == 4
     model.save(tmp_path / "model")
     again = s3cmtf.load(tmp_path / "model")
     cells = {"user": [1, 2], "film": [3, 4]}
