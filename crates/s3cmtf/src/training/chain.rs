@@ -1,10 +1,10 @@
 //! The core, multiplied by one row after the other, and the way back.
 
+use super::dense::{add_scaled, multiply};
+
 /// The core in the order in which rows are multiplied into it.
 pub(super) struct Chain<'a> {
-    /// The modes whose rows are multiplied in, in this order.
-    modes: &'a [usize],
-    /// For each of them its rank and its factor.
+    /// For each mode that is multiplied in, its rank and its factor.
     factors: Vec<(usize, &'a [f64])>,
     core: Vec<f64>,
     diagonal: bool,
@@ -20,19 +20,17 @@ pub(super) struct Steps {
 }
 
 impl<'a> Chain<'a> {
-    /// A chain through `modes`; one mode may be missing, and its concepts are what is left then.
+    /// A chain through the first `steps` of the modes in `axes`; the concepts of the others are what is left, in that order.
     pub(super) fn new(
-        modes: &'a [usize],
+        (axes, steps): (&[usize], usize),
         ranks: &[usize],
         factors: &[&'a [f64]],
         core: &[f64],
         diagonal: bool,
     ) -> Self {
-        let core = if diagonal { core.to_vec() } else { permuted(core, ranks, &axes(modes, ranks.len())) };
         Chain {
-            modes,
-            factors: modes.iter().map(|&mode| (ranks[mode], factors[mode])).collect(),
-            core,
+            factors: axes[..steps].iter().map(|&mode| (ranks[mode], factors[mode])).collect(),
+            core: if diagonal { core.to_vec() } else { permuted(core, ranks, axes) },
             diagonal,
         }
     }
@@ -48,49 +46,53 @@ impl<'a> Chain<'a> {
                 vec![0.0; size]
             })
             .collect();
-        Steps { last: vec![u32::MAX; self.modes.len()], back: left.clone(), left }
+        Steps { last: vec![u32::MAX; self.factors.len()], back: left.clone(), left }
     }
 
     /// What is left of the core after the given rows, one for each mode of the chain.
-    pub(super) fn left<'s>(&self, rows: &[u32], steps: &'s mut Steps) -> &'s [f64] {
+    pub(super) fn left<'s>(&'s self, rows: &[u32], steps: &'s mut Steps) -> &'s [f64] {
         let first = same(rows, &steps.last);
         for (step, &own) in rows.iter().enumerate().skip(first) {
             let (before, after) = steps.left.split_at_mut(step);
             let before = before.last().map_or(&self.core[..], |left| &left[..]);
             let (left, row) = (&mut after[0][..], self.row(step, own));
             if self.diagonal {
-                left.iter_mut().zip(before).zip(row).for_each(|((left, before), row)| *left = before * row);
+                multiply(left, before, row);
             } else {
                 left.fill(0.0);
                 for (slice, &by) in before.chunks_exact(left.len()).zip(row) {
-                    left.iter_mut().zip(slice).for_each(|(left, value)| *left += by * value);
+                    add_scaled(left, by, slice);
                 }
             }
             steps.last[step] = own;
         }
-        steps.left.last().map_or(&[], |left| left)
+        steps.left.last().map_or(&self.core, |left| left)
     }
 
-    /// The prediction of a cell by a chain through all modes.
-    pub(super) fn predict(&self, rows: &[u32], steps: &mut Steps) -> f64 {
-        self.left(rows, steps).iter().sum()
+    /// Where to add what entries give back: their errors, each times what it is multiplied with after the chain. The rows are
+    /// those of the entries; what others have given goes on to `gradient`, as far as they do not share them.
+    pub(super) fn back<'s>(
+        &self,
+        rows: &[u32],
+        steps: &'s mut Steps,
+        gradient: &'s mut [f64],
+    ) -> &'s mut [f64] {
+        let first = same(rows, &steps.last);
+        self.pass_on(first, steps, gradient);
+        steps.last.copy_from_slice(rows);
+        steps.back.last_mut().map_or(gradient, |back| back)
     }
 
-    /// Adds to the gradient of the core what an entry gives, which must be that of the last prediction. It arrives with
-    /// [`Chain::arrive`].
-    pub(super) fn give(&self, error: f64, steps: &mut Steps) {
-        if let Some(back) = steps.back.last_mut() {
-            back.iter_mut().for_each(|back| *back += error);
-        }
+    /// Passes on to `gradient` all that was given.
+    pub(super) fn arrive(&self, steps: &mut Steps, gradient: &mut [f64]) {
+        self.pass_on(0, steps, gradient);
     }
 
-    /// Passes on what was given by entries that do not share the given rows; without rows, all of it.
-    pub(super) fn arrive(&self, next: Option<&[u32]>, steps: &mut Steps, gradient: &mut [f64]) {
-        let first = next.map_or(0, |rows| same(rows, &steps.last));
+    fn pass_on(&self, first: usize, steps: &mut Steps, gradient: &mut [f64]) {
         if steps.last.first() == Some(&u32::MAX) {
             return;
         }
-        for step in (first..self.modes.len()).rev() {
+        for step in (first..self.factors.len()).rev() {
             let row = self.row(step, steps.last[step]);
             let (before, after) = steps.back.split_at_mut(step);
             let to = before.last_mut().map_or(&mut *gradient, |back| &mut back[..]);
@@ -99,16 +101,11 @@ impl<'a> Chain<'a> {
                 to.iter_mut().zip(back.iter()).zip(row).for_each(|((to, back), row)| *to += back * row);
             } else {
                 for (slice, &by) in to.chunks_exact_mut(back.len()).zip(row) {
-                    slice.iter_mut().zip(back.iter()).for_each(|(to, back)| *to += by * back);
+                    add_scaled(slice, by, back);
                 }
             }
             back.fill(0.0);
         }
-    }
-
-    /// Moves to the given rows without anything being left of the core: only what is given goes back.
-    pub(super) fn walk(&self, rows: &[u32], steps: &mut Steps) {
-        steps.last.copy_from_slice(rows);
     }
 
     fn row(&self, step: usize, row: u32) -> &'a [f64] {
@@ -120,11 +117,6 @@ impl<'a> Chain<'a> {
 /// How many rows are the same from the first on.
 fn same(rows: &[u32], last: &[u32]) -> usize {
     rows.iter().zip(last).take_while(|(a, b)| a == b).count()
-}
-
-/// The modes of a chain, and behind them those that are not in it.
-fn axes(modes: &[usize], order: usize) -> Vec<usize> {
-    modes.iter().copied().chain((0..order).filter(|mode| !modes.contains(mode))).collect()
 }
 
 /// A full core with its modes in another order.
@@ -182,15 +174,18 @@ mod tests {
             let (ranks, size) = if diagonal { ([2, 2, 2], 2) } else { (ranks, 12) };
             let core: Vec<f64> = (0..size).map(|place| (place as f64).cos()).collect();
             let modes = [2, 0, 1];
+            // The last mode is not in the chain: its rows are multiplied with what is left.
+            let last = |row: u32| &factors[1][row as usize * ranks[1]..][..ranks[1]];
             let walk = |core: &[f64]| {
-                let chain = Chain::new(&modes, &ranks, &factors, core, diagonal);
-                let (mut steps, mut gradient, mut sum) = (chain.steps(), vec![0.0; size], 0.0);
+                let chain = Chain::new((&modes, 2), &ranks, &factors, core, diagonal);
+                let (mut forth, mut steps) = (chain.steps(), chain.steps());
+                let (mut gradient, mut sum) = (vec![0.0; size], 0.0);
                 for rows in &entries {
-                    chain.arrive(Some(rows), &mut steps, &mut gradient);
-                    sum += chain.predict(rows, &mut steps);
-                    chain.give(1.0, &mut steps);
+                    let left = chain.left(&rows[..2], &mut forth);
+                    sum += left.iter().zip(last(rows[2])).map(|(a, b)| a * b).sum::<f64>();
+                    add_scaled(chain.back(&rows[..2], &mut steps, &mut gradient), 1.0, last(rows[2]));
                 }
-                chain.arrive(None, &mut steps, &mut gradient);
+                chain.arrive(&mut steps, &mut gradient);
                 (sum, gradient)
             };
             let (sum, gradient) = walk(&core);

@@ -4,14 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::coupled::{Matrix, Side};
+use super::coupled::{Scaled, Side};
 use super::pass::Pass;
-use super::state::{State, add_square, generator, normals};
-use crate::model::{Core, CoupledFactor, Factor, Model};
+use super::state::{State, generator, normals};
+use crate::model::{Core, Factor, Model};
 use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};
 use crate::training::chain::Chain;
 use crate::training::cholesky;
+use crate::training::dense::{add_product, add_scaled, add_square, multiply};
+use crate::training::frame::{frame, known_rows, narrow};
 use crate::training::view::View;
 
 /// The least ridge, as a share of what an average row's entries add up to: rows with fewer entries than concepts are still
@@ -36,7 +38,7 @@ pub(super) struct LeastSquares {
     views: Vec<View>,
     /// The mode whose view sums over all entries go through.
     lead: usize,
-    matrices: Vec<Matrix>,
+    matrices: Vec<Scaled>,
     seed: u64,
     frame: Model,
 }
@@ -53,26 +55,7 @@ impl LeastSquares {
         let matrices = problem
             .coupled()
             .iter()
-            .map(|matrix| Matrix::new(matrix, rows[matrix.mode()], weight(matrix.weight()), spread));
-        let coupled = problem.coupled().iter().map(|matrix| CoupledFactor {
-            name: matrix.name().to_owned(),
-            mode: matrix.mode(),
-            kind: matrix.kind(),
-            weight: weight(matrix.weight()),
-            columns: matrix.columns().clone(),
-            factor: Factor::new(ranks[matrix.mode()], Vec::new()),
-            effects: None,
-        });
-        let frame = Model {
-            modes: problem.modes().to_vec(),
-            core: Core::Diagonal(Vec::new()),
-            factors: Vec::new(),
-            coupled: coupled.collect(),
-            range: entries.range(),
-            uncertainty: None,
-            offsets: None,
-            value: problem.value().map(str::to_owned),
-        };
+            .map(|matrix| Scaled::new(matrix, rows[matrix.mode()], weight(matrix.weight()), spread));
         LeastSquares {
             // The most rows are the most pieces for threads.
             lead: (0..order).max_by_key(|&mode| rows[mode]).unwrap_or(0),
@@ -83,7 +66,7 @@ impl LeastSquares {
             ranks,
             rows,
             spread,
-            frame,
+            frame: frame(problem, entries, params.lambda_couple),
         }
     }
 
@@ -107,17 +90,8 @@ impl LeastSquares {
 
     /// What a model knows; rows of ids that it does not have are its average.
     pub(super) fn take_over(&self, warm: &Model) -> State {
-        let factor = |mode: usize| {
-            let (to, from, known) = (&self.frame.modes[mode], &warm.modes[mode], &warm.factors[mode]);
-            let average = known.average();
-            let row = |row: usize| match to.row_in(from, row) {
-                Some(found) => known.row(found as usize).to_vec(),
-                None => average.clone(),
-            };
-            (0..self.rows[mode]).flat_map(row).map(f64::from).collect()
-        };
         let mut state = State {
-            factors: (0..self.ranks.len()).map(factor).collect(),
+            factors: (0..self.ranks.len()).map(|mode| known_rows(&self.frame, warm, mode)).collect(),
             core: warm.core.values().iter().map(|&value| f64::from(value) / self.spread).collect(),
             columns: Vec::new(),
         };
@@ -155,22 +129,34 @@ impl LeastSquares {
     fn solve_rows(&self, state: &State, mode: usize, ridge: f64) -> Vec<f64> {
         let (view, rank) = (&self.views[mode], self.ranks[mode]);
         let factors: Vec<&[f64]> = state.factors.iter().map(Vec::as_slice).collect();
-        let chain = Chain::new(&view.modes[1..], &self.ranks, &factors, &state.core, self.diagonal);
+        // All modes but the last of a run and this one: what is left has a row for each concept of the last.
+        let order = view.modes.len();
+        let axes: Vec<usize> = view.modes[1..].iter().copied().chain([mode]).collect();
+        let chain = Chain::new((&axes, order - 2), &self.ranks, &factors, &state.core, self.diagonal);
+        let (last, width) = (factors[view.last_mode()], self.ranks[view.last_mode()]);
         let columns = self.matrices.iter().zip(&state.columns);
         let sides: Vec<Side<'_>> = columns
-            .filter(|(matrix, _)| matrix.mode == mode)
-            .map(|(matrix, (_, columns))| matrix.side(columns, rank))
+            .filter(|(scaled, _)| scaled.matrix.mode == mode)
+            .map(|(scaled, (_, columns))| scaled.side(columns, rank))
             .collect();
         let mut rows = vec![0.0; self.rows[mode] * rank];
         rows.par_chunks_exact_mut(rank).enumerate().for_each_init(
-            || (chain.steps(), vec![0.0; rank * rank]),
-            |(steps, system), (row, target)| {
+            || (chain.steps(), vec![0.0; rank], vec![0.0; rank * rank]),
+            |(steps, design, system), (row, target)| {
                 system.fill(0.0);
-                for (indices, value) in view.entries(row..row + 1) {
-                    let design = chain.left(&indices[1..], steps);
-                    add_square(system, design, 1.0);
-                    let value = value / self.spread;
-                    target.iter_mut().zip(design).for_each(|(target, design)| *target += value * design);
+                for run in view.row_runs(row..row + 1) {
+                    let left = chain.left(&run.head[1..], steps);
+                    for (&other, &value) in run.last.iter().zip(run.values) {
+                        let other = &last[other as usize * width..][..width];
+                        if self.diagonal {
+                            multiply(design, left, other);
+                        } else {
+                            design.fill(0.0);
+                            add_product(design, other, left, 1.0);
+                        }
+                        add_square(system, design, 1.0);
+                        add_scaled(target, f64::from(value) / self.spread, design);
+                    }
                 }
                 sides.iter().for_each(|side| side.add(row, system, target));
                 (0..rank).for_each(|k| system[k * rank + k] += ridge);
@@ -183,14 +169,15 @@ impl LeastSquares {
     }
 
     fn solve_columns(&self, state: &mut State, ridge: Ridge) {
-        let solve = |matrix: &Matrix| {
+        let solve = |scaled: &Scaled| {
+            let matrix = &scaled.matrix;
             let (mode, rank) = (matrix.mode, self.ranks[matrix.mode]);
-            let usual = matrix.cells / (matrix.columns * rank).max(1) as f64;
+            let usual = matrix.cells() / (matrix.columns * rank).max(1) as f64;
             let ridge = match ridge {
                 Ridge::Search(share) => share * usual,
                 Ridge::Polish(variance) => variance,
             };
-            (mode, matrix.solve(&state.factors[mode], rank, ridge.max(LEAST_RIDGE * usual)))
+            (mode, scaled.solve(&state.factors[mode], rank, ridge.max(LEAST_RIDGE * usual)))
         };
         state.columns = self.matrices.iter().map(solve).collect();
     }
@@ -211,9 +198,9 @@ impl LeastSquares {
     pub(super) fn errors(&self, state: &State) -> (f64, f64) {
         let squares = self.pass(state).squared_errors(&state.core);
         let (mut all, mut count) = (squares, self.entries() as f64);
-        for (matrix, (mode, columns)) in self.matrices.iter().zip(&state.columns) {
-            all += matrix.weight * matrix.squares(&state.factors[*mode], columns, self.ranks[*mode]);
-            count += matrix.weight * matrix.cells;
+        for (Scaled { matrix, .. }, (mode, columns)) in self.matrices.iter().zip(&state.columns) {
+            all += matrix.weight * matrix.squared_errors(&state.factors[*mode], columns, self.ranks[*mode]);
+            count += matrix.weight * matrix.cells();
         }
         ((squares / self.entries().max(1) as f64).sqrt(), (all / count.max(1.0)).sqrt())
     }
@@ -225,7 +212,7 @@ impl LeastSquares {
 
     /// How many tensor entries and coupled cells a sweep goes through.
     pub(super) fn cells(&self) -> f64 {
-        self.entries() as f64 + self.matrices.iter().map(|matrix| matrix.cells).sum::<f64>()
+        self.entries() as f64 + self.matrices.iter().map(|scaled| scaled.matrix.cells()).sum::<f64>()
     }
 
     /// How many numbers of a model are free: turning a mode's concepts changes nothing.
@@ -244,8 +231,6 @@ impl LeastSquares {
 
     /// The model of a state. Rows that nothing is known of are the average of the others.
     pub(super) fn model(&self, state: &State) -> Model {
-        // What is beyond 32 bits has no use, but must not become infinite.
-        let narrow = |value: f64| value.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
         let list = |values: &[f64], scale: f64| values.iter().map(|&value| narrow(value * scale)).collect();
         let mut model = self.frame.clone();
         let core = list(&state.core, self.spread);
@@ -266,11 +251,10 @@ impl LeastSquares {
 
     fn fill_unknown(&self, mode: usize, values: &mut [f32], state: &State) {
         let (rank, view) = (self.ranks[mode], &self.views[mode]);
-        let columns = self.matrices.iter().zip(&state.columns).filter(|(matrix, _)| matrix.mode == mode);
-        let sides: Vec<Side<'_>> = columns.map(|(matrix, (_, columns))| matrix.side(columns, rank)).collect();
-        let known = |row: usize| {
-            view.entries(row..row + 1).next().is_some() || sides.iter().any(|side| side.knows(row))
-        };
+        let columns = self.matrices.iter().zip(&state.columns);
+        let columns = columns.filter(|(scaled, _)| scaled.matrix.mode == mode);
+        let sides: Vec<Side<'_>> = columns.map(|(scaled, (_, columns))| scaled.side(columns, rank)).collect();
+        let known = |row: usize| !view.places(row).is_empty() || sides.iter().any(|side| side.knows(row));
         let unknown: Vec<usize> = (0..self.rows[mode]).filter(|&row| !known(row)).collect();
         let count = self.rows[mode] - unknown.len();
         if unknown.is_empty() || count == 0 {
@@ -287,7 +271,9 @@ impl LeastSquares {
 
     /// A state with numbers of its own for everything, to be filled.
     pub(super) fn blank(&self) -> State {
-        let columns = |matrix: &Matrix| (matrix.mode, vec![0.0; matrix.columns * self.ranks[matrix.mode]]);
+        let columns = |Scaled { matrix, .. }: &Scaled| {
+            (matrix.mode, vec![0.0; matrix.columns * self.ranks[matrix.mode]])
+        };
         let size = if self.diagonal { self.ranks[0] } else { self.ranks.iter().product() };
         State {
             factors: self.rows.iter().zip(&self.ranks).map(|(rows, rank)| vec![0.0; rows * rank]).collect(),

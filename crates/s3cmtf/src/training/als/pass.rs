@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::training::chain::{Chain, restored};
+use crate::training::dense::{add_scaled, dot};
 use crate::training::view::View;
 
 /// The most numbers that the pieces of a sum over cores have together.
@@ -38,7 +39,6 @@ impl Pass<'_> {
         let mut core = core.to_vec();
         let (mut rest, _) = self.sums(&core, true, true);
         rest.iter_mut().zip(&core).for_each(|(rest, value)| *rest -= ridge * value);
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let first = dot(&rest, &rest);
         let (mut direction, mut size) = (rest.clone(), first);
         for _ in 0..STEPS {
@@ -64,26 +64,30 @@ impl Pass<'_> {
     /// pass back to the core, if that is asked for, and the sum of their squares.
     fn sums(&self, core: &[f64], values: bool, back: bool) -> (Vec<f64>, f64) {
         let Pass { view, ranks, spread, diagonal, .. } = *self;
-        let chain = Chain::new(&view.modes, ranks, &self.factors, core, diagonal);
+        let chain = Chain::new((&view.modes, view.modes.len() - 1), ranks, &self.factors, core, diagonal);
+        let (last, width) = (self.factors[view.last_mode()], ranks[view.last_mode()]);
         let size = if back { core.len() } else { 0 };
         // As many for any number of threads, so that the sum is the same.
         let pieces = (SUMS / core.len().max(1)).clamp(1, 64).min(view.rows().max(1));
         let piece = |number: usize| {
-            let (first, last) = (number * view.rows() / pieces, (number + 1) * view.rows() / pieces);
-            let (mut steps, mut gradient, mut squares) = (chain.steps(), vec![0.0; size], 0.0);
-            for (rows, value) in view.entries(first..last) {
-                if back {
-                    chain.arrive(Some(rows), &mut steps, &mut gradient);
-                }
-                let prediction = chain.predict(rows, &mut steps);
-                let error = if values { value / spread - prediction } else { prediction };
-                squares += error * error;
-                if back {
-                    chain.give(error, &mut steps);
+            let (first, end) = (number * view.rows() / pieces, (number + 1) * view.rows() / pieces);
+            let (mut forth, mut steps) = (chain.steps(), chain.steps());
+            let (mut gradient, mut squares) = (vec![0.0; size], 0.0);
+            for run in view.row_runs(first..end) {
+                let left = chain.left(run.head, &mut forth);
+                let mut given = back.then(|| chain.back(run.head, &mut steps, &mut gradient));
+                for (&other, &value) in run.last.iter().zip(run.values) {
+                    let other = &last[other as usize * width..][..width];
+                    let prediction = dot(left, other);
+                    let error = if values { f64::from(value) / spread - prediction } else { prediction };
+                    squares += error * error;
+                    if let Some(given) = &mut given {
+                        add_scaled(given, error, other);
+                    }
                 }
             }
             if back {
-                chain.arrive(None, &mut steps, &mut gradient);
+                chain.arrive(&mut steps, &mut gradient);
             }
             (gradient, squares)
         };

@@ -7,9 +7,7 @@ use rayon::prelude::*;
 
 use crate::training::chain::{permuted, restored};
 use crate::training::cholesky;
-
-/// Rows are summed in pieces of this many, in a fixed order, so that the sum does not depend on the threads.
-const PIECE: usize = 4096;
+use crate::training::dense::gram;
 
 /// A core, a factor for each mode, and one for the columns of each coupled matrix.
 #[derive(Clone)]
@@ -84,37 +82,6 @@ fn times_lower(row: &mut [f64], lower: &[f64]) {
     let rank = row.len();
     for j in 0..rank {
         row[j] = (j..rank).map(|i| row[i] * lower[i * rank + j]).sum();
-    }
-}
-
-/// `F'F`; all of it, though only the lower triangle is summed.
-pub(super) fn gram(values: &[f64], rank: usize) -> Vec<f64> {
-    let pieces: Vec<Vec<f64>> = values
-        .par_chunks(PIECE * rank)
-        .map(|piece| {
-            let mut sum = vec![0.0; rank * rank];
-            piece.chunks_exact(rank).for_each(|row| add_square(&mut sum, row, 1.0));
-            sum
-        })
-        .collect();
-    let mut gram = vec![0.0; rank * rank];
-    for piece in pieces {
-        gram.iter_mut().zip(piece).for_each(|(gram, piece)| *gram += piece);
-    }
-    for i in 0..rank {
-        for j in 0..i {
-            gram[j * rank + i] = gram[i * rank + j];
-        }
-    }
-    gram
-}
-
-/// Adds a row's products with itself to the lower triangle of a matrix.
-pub(super) fn add_square(sum: &mut [f64], row: &[f64], weight: f64) {
-    let rank = row.len();
-    for (i, &a) in row.iter().enumerate() {
-        let a = weight * a;
-        sum[i * rank..=i * rank + i].iter_mut().zip(row).for_each(|(sum, b)| *sum += a * b);
     }
 }
 

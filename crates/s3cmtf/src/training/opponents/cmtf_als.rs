@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::cp::Cp;
+use super::cp::{Cp, PullScratch, TensorPull};
 use super::data::Data;
 use super::matrix::Pull;
 use super::method::{Method, Sweep};
 use super::rows::Rows;
-use super::small::{add_product, dot, gram};
 use super::start::start;
 use crate::model::Model;
 use crate::params::{OpponentParams, Start};
 use crate::training::cholesky;
+use crate::training::dense::{add_product, gram};
 
 /// The method's settings.
 pub(super) struct CmtfAls {
@@ -39,7 +39,7 @@ impl CmtfAls {
     fn solve_rows(&self, data: &Data, state: &[f64], mode: usize) -> Vec<f64> {
         let (cp, rank) = (&self.cp, self.cp.rank);
         let (view, factors) = (&data.views[mode], cp.factors(state));
-        let (chain, gamma) = (cp.chain(&view.modes, &factors), cp.gamma(state, mode));
+        let (tensor, gamma) = (TensorPull::new(data, cp, &factors, mode), cp.gamma(state, mode));
         let own = factors[mode];
         let matrices = data.matrices.iter().enumerate().filter(|(_, matrix)| matrix.mode == mode);
         let sides: Vec<_> = matrices
@@ -50,7 +50,7 @@ impl CmtfAls {
             .collect();
         let mut system = gamma.clone();
         for (matrix, _, gram) in &sides {
-            system.iter_mut().zip(gram).for_each(|(sum, gram)| *sum += matrix.lambda * gram);
+            system.iter_mut().zip(gram).for_each(|(sum, gram)| *sum += matrix.weight * gram);
         }
         add_ridge(&mut system, rank, self.ridge);
         cholesky::factorize(&mut system, rank);
@@ -58,23 +58,19 @@ impl CmtfAls {
         Rows {
             view,
             width: rank,
-            scratch: || chain.steps(),
-            sum: |steps: &mut _, row, places: Range<usize>, sums: &mut [f64]| {
-                let own = &own[row * rank..][..rank];
-                for (indices, value) in view.run(places) {
-                    let design = chain.left(&indices[1..], steps);
-                    let error = if data.zeros { value } else { value - dot(own, design) };
-                    sums.iter_mut().zip(design).for_each(|(sum, design)| *sum += error * design);
+            scratch: || tensor.scratch(),
+            sum: |scratch: &mut PullScratch, row, places: Range<usize>, sums: &mut [f64]| {
+                for run in view.runs_in_row(row, places) {
+                    tensor.add(run, cp.row(own, row as u32), scratch, sums);
                 }
             },
-            finish: |_: &mut _, row, sums: &mut [f64], target: &mut [f64]| {
-                let own = &own[row * rank..][..rank];
+            finish: |_: &mut PullScratch, row, sums: &mut [f64], target: &mut [f64]| {
+                let own = cp.row(own, row as u32);
                 if data.zeros {
                     add_product(sums, own, &gamma, -1.0);
                 }
                 for (matrix, columns, gram) in &sides {
-                    let pull = Pull { cells: &matrix.by_row, others: columns, gram, weight: matrix.lambda };
-                    matrix.add_pull(&pull, row, own, sums);
+                    Pull::of_rows(matrix, columns, gram).add(row, own, sums);
                 }
                 step(&system, own, sums, self.ridge, target);
                 0.0
@@ -90,18 +86,18 @@ impl CmtfAls {
         let matrix = &data.matrices[number];
         let (own, rows) = (&state[self.cp.columns(number)], &state[self.cp.range(matrix.mode)]);
         let gram = gram(rows, rank);
-        let ridge = self.ridge / matrix.lambda.max(f64::MIN_POSITIVE);
+        let ridge = self.ridge / matrix.weight.max(f64::MIN_POSITIVE);
         let mut system = gram.clone();
         add_ridge(&mut system, rank, ridge);
         cholesky::factorize(&mut system, rank);
-        let pull = Pull { cells: &matrix.by_column, others: rows, gram: &gram, weight: 1.0 };
+        let pull = Pull { weight: 1.0, ..Pull::of_columns(matrix, rows, &gram) };
         let mut columns = vec![0.0; own.len()];
         columns.par_chunks_exact_mut(rank).enumerate().for_each_init(
             || vec![0.0; rank],
             |sums, (column, target)| {
                 let own = &own[column * rank..][..rank];
                 sums.fill(0.0);
-                matrix.add_pull(&pull, column, own, sums);
+                pull.add(column, own, sums);
                 step(&system, own, sums, ridge, target);
             },
         );

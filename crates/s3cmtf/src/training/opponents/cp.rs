@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::data::{Data, narrow};
-use super::small::{dot, gram};
+use super::data::Data;
 use crate::model::{Core, Model};
-use crate::training::chain::Chain;
+use crate::training::chain::{Chain, Steps};
+use crate::training::dense::{add_scaled, dot, gram, multiply};
+use crate::training::frame::narrow;
+use crate::training::view::Run;
 
 /// Where each factor is in the list.
 pub(super) struct Cp {
@@ -52,9 +54,9 @@ impl Cp {
         (0..self.order).map(|mode| &state[self.range(mode)]).collect()
     }
 
-    /// Products of the rows of all modes but the first of the list.
-    pub(super) fn chain<'a>(&self, modes: &'a [usize], factors: &[&'a [f64]]) -> Chain<'a> {
-        Chain::new(&modes[1..], &self.ranks, factors, &self.ones, true)
+    /// Products of the rows of the given modes.
+    pub(super) fn chain<'a>(&self, modes: &[usize], factors: &[&'a [f64]]) -> Chain<'a> {
+        Chain::new((modes, modes.len()), &self.ranks, factors, &self.ones, true)
     }
 
     /// The Hadamard product of the Gram matrices of all modes but one, which stands for all cells of the tensor.
@@ -72,19 +74,26 @@ impl Cp {
         use rayon::prelude::*;
         const PIECES: usize = 256;
         let (view, factors) = (&data.views[data.lead], self.factors(state));
-        let chain = self.chain(&view.modes, &factors);
-        let own = factors[data.lead];
+        let (last, heads) = (factors[view.last_mode()], &view.modes[..view.modes.len() - 1]);
+        let chain = self.chain(heads, &factors);
         let piece = |number: usize| -> f64 {
-            let (first, last) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
+            let (first, end) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
             let mut steps = chain.steps();
-            let error = |(indices, value): (&[u32], f64)| {
-                let row = &own[indices[0] as usize * self.rank..][..self.rank];
-                (value - dot(row, chain.left(&indices[1..], &mut steps))).powi(2)
+            let of_run = |run: Run<'_>| -> f64 {
+                let left = chain.left(run.head, &mut steps);
+                let entries = run.last.iter().zip(run.values);
+                let error = |(&row, &value): (&u32, &f32)| f64::from(value) - dot(left, self.row(last, row));
+                entries.map(|entry| error(entry).powi(2)).sum()
             };
-            view.run(first..last).map(error).sum()
+            view.runs(first..end).map(of_run).sum()
         };
         let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
         sums.into_iter().sum()
+    }
+
+    /// A row of a factor.
+    pub(super) fn row<'a>(&self, factor: &'a [f64], row: u32) -> &'a [f64] {
+        &factor[row as usize * self.rank..][..self.rank]
     }
 
     /// The ordinary model of a state: the base's columns first.
@@ -128,5 +137,68 @@ impl Cp {
             }
         }
         state
+    }
+}
+
+/// What the entries of a view pull at, row by row.
+pub(super) struct TensorPull<'a> {
+    pub(super) cp: &'a Cp,
+    /// The products of the rows of all modes but the view's own and its last.
+    pub(super) chain: Chain<'a>,
+    /// The factor of the view's last mode.
+    pub(super) last: &'a [f64],
+    /// Whether absent cells are zeros, so that what the model says of entries is not taken off them.
+    pub(super) zeros: bool,
+}
+
+/// What a thread needs for that.
+pub(super) struct PullScratch {
+    steps: Steps,
+    design: Vec<f64>,
+    sum: Vec<f64>,
+}
+
+impl<'a> TensorPull<'a> {
+    pub(super) fn new(data: &Data, cp: &'a Cp, factors: &[&'a [f64]], mode: usize) -> Self {
+        let modes = &data.views[mode].modes;
+        let last = modes.len() - 1;
+        TensorPull {
+            cp,
+            chain: cp.chain(&modes[1..last], factors),
+            last: factors[modes[last]],
+            zeros: data.zeros,
+        }
+    }
+
+    pub(super) fn scratch(&self) -> PullScratch {
+        let rank = self.cp.rank;
+        PullScratch { steps: self.chain.steps(), design: vec![0.0; rank], sum: vec![0.0; rank] }
+    }
+
+    /// Adds to `target` what pulls a row towards the entries of a run, and returns the sum of their squared errors; where
+    /// absent cells are zeros, only the part of it that depends on the model and these entries.
+    pub(super) fn add(
+        &self,
+        run: Run<'_>,
+        own: &[f64],
+        scratch: &mut PullScratch,
+        target: &mut [f64],
+    ) -> f64 {
+        let PullScratch { steps, design, sum } = scratch;
+        let left = self.chain.left(&run.head[1..], steps);
+        // A prediction is linear in the row of the last mode: what it is multiplied with is the same for the whole run.
+        multiply(design, own, left);
+        sum.fill(0.0);
+        let mut squares = 0.0;
+        for (&row, &value) in run.last.iter().zip(run.values) {
+            let (row, value) = (self.cp.row(self.last, row), f64::from(value));
+            let prediction = dot(design, row);
+            let error = if self.zeros { value } else { value - prediction };
+            // Over all cells, |X - M|^2 is |X|^2 - 2 <X, M> + |M|^2, and the last of these is that of no entry.
+            squares += if self.zeros { -2.0 * value * prediction } else { error * error };
+            add_scaled(sum, error, row);
+        }
+        target.iter_mut().zip(sum.iter().zip(left)).for_each(|(target, (sum, left))| *target += sum * left);
+        squares
     }
 }

@@ -1,11 +1,12 @@
 //! What is fitted: entries less their base, in the order of each mode, and coupled matrices.
 
 use super::base::Base;
-use super::matrix::Matrix;
 use crate::Error;
-use crate::model::{Core, CoupledFactor, Factor, Model};
+use crate::model::{Core, Factor, Model};
 use crate::params::{OpponentParams, Start};
 use crate::problem::{Absent, Entries, Problem};
+use crate::training::frame::{frame, known_rows, narrow};
+use crate::training::matrix::Matrix;
 use crate::training::view::View;
 
 /// A problem as the methods of this folder see it.
@@ -44,25 +45,7 @@ impl Data {
             .coupled()
             .iter()
             .map(|matrix| Matrix::new(matrix, rows[matrix.mode()], f64::from(weight(matrix.weight()))));
-        let coupled = problem.coupled().iter().map(|matrix| CoupledFactor {
-            name: matrix.name().to_owned(),
-            mode: matrix.mode(),
-            kind: matrix.kind(),
-            weight: weight(matrix.weight()),
-            columns: matrix.columns().clone(),
-            factor: Factor::new(1, Vec::new()),
-            effects: None,
-        });
-        let frame = Model {
-            modes: problem.modes().to_vec(),
-            core: Core::Diagonal(Vec::new()),
-            factors: Vec::new(),
-            coupled: coupled.collect(),
-            range: entries.range(),
-            uncertainty: None,
-            offsets: None,
-            value: problem.value().map(str::to_owned),
-        };
+        let frame = frame(problem, &entries, params.lambda_couple);
         let matrices = matrices.collect();
         let entries = base.off(entries);
         Ok(Data {
@@ -90,7 +73,7 @@ impl Data {
 
     /// How many entries and cells a sweep goes through.
     pub(super) fn cells(&self) -> f64 {
-        self.entries() as f64 + self.matrices.iter().map(|matrix| matrix.cells as f64).sum::<f64>()
+        self.entries() as f64 + self.matrices.iter().map(|matrix| matrix.present as f64).sum::<f64>()
     }
 
     /// The root mean square of the values, less their base.
@@ -101,13 +84,7 @@ impl Data {
 
     /// The rows of a mode in a model to go on from; those of ids that it does not have are its average.
     pub(super) fn known_rows(&self, warm: &Model, mode: usize) -> Vec<f64> {
-        let (to, from, known) = (&self.frame.modes[mode], &warm.modes[mode], &warm.factors[mode]);
-        let average = known.average();
-        let row = |row: usize| match to.row_in(from, row) {
-            Some(found) => known.row(found as usize).to_vec(),
-            None => average.clone(),
-        };
-        (0..self.rows[mode]).flat_map(row).map(f64::from).collect()
+        known_rows(&self.frame, warm, mode)
     }
 
     /// The columns of a matrix in such a model, if it has that matrix with as many.
@@ -134,10 +111,4 @@ impl Data {
         }
         model
     }
-}
-
-/// A number in 32 bits: what is beyond them has no use, but must not become infinite. What is not a number stays so, and is
-/// seen in the end.
-pub(super) fn narrow(value: f64) -> f32 {
-    value.clamp(f32::MIN.into(), f32::MAX.into()) as f32
 }

@@ -14,7 +14,6 @@ mod matrix;
 mod method;
 mod rows;
 mod sals;
-mod small;
 mod start;
 mod test_set;
 #[cfg(test)]

@@ -114,8 +114,9 @@ mod tests {
             view: &view,
             width: 1,
             scratch: || (),
-            sum: |(): &mut (), _, places: Range<usize>, sums: &mut [f64]| {
-                sums[0] += view.run(places).map(|(_, value)| value).sum::<f64>();
+            sum: |(): &mut (), row, places: Range<usize>, sums: &mut [f64]| {
+                let values = view.runs_in_row(row, places).flat_map(|run| run.values);
+                sums[0] += values.map(|&value| f64::from(value)).sum::<f64>();
             },
             finish: |(): &mut (), row, sums: &mut [f64], target: &mut [f64]| {
                 target.copy_from_slice(&[sums[0], row as f64]);

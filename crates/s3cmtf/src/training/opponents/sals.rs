@@ -7,14 +7,14 @@ use rayon::prelude::*;
 
 use super::cp::Cp;
 use super::data::Data;
-use super::matrix::Matrix;
 use super::method::{Method, Sweep};
 use super::rows::Rows;
-use super::small::{dot, gram};
 use super::start::start;
 use crate::model::Model;
 use crate::params::{OpponentParams, Start};
 use crate::training::cholesky;
+use crate::training::dense::{add_scaled, add_square, dot, gram, multiply};
+use crate::training::matrix::Matrix;
 use crate::training::sparse::Sparse;
 
 /// The method's settings.
@@ -71,16 +71,20 @@ impl Sals {
         let rest = self.block.min(rank)..rank;
         let of_view = |mode: usize| {
             let view = &data.views[mode];
-            let own = factors[mode];
+            let (last, heads) = (factors[view.last_mode()], &view.modes[..view.modes.len() - 1]);
+            let chain = cp.chain(heads, &factors);
             let mut residuals = vec![0.0; view.len()];
             each_piece(&mut residuals, |first, residuals| {
-                let chain = cp.chain(&view.modes, &factors);
                 let mut steps = chain.steps();
-                let run = view.run(first..first + residuals.len());
-                for (residual, (indices, value)) in residuals.iter_mut().zip(run) {
-                    let row = &own[indices[0] as usize * rank..][..rank];
-                    let others = chain.left(&indices[1..], &mut steps);
-                    *residual = (value - dot(&row[rest.clone()], &others[rest.clone()])) as f32;
+                for run in view.runs(first..first + residuals.len()) {
+                    let left = &chain.left(run.head, &mut steps)[rest.clone()];
+                    let residuals = &mut residuals[run.start - first..];
+                    for (residual, (&row, &value)) in
+                        residuals.iter_mut().zip(run.last.iter().zip(run.values))
+                    {
+                        let row = &cp.row(last, row)[rest.clone()];
+                        *residual = (f64::from(value) - dot(left, row)) as f32;
+                    }
                 }
             });
             residuals
@@ -110,22 +114,24 @@ impl Sals {
         let all = &state[self.cp.range(mode)];
         let rank = self.cp.rank;
         let factors = &block.factors;
+        let last = &factors[view.last_mode()];
         let rows = Rows {
             view,
             width: width * width + width,
-            scratch: || vec![0.0; width],
-            sum: |design: &mut Vec<f64>, _, places: Range<usize>, sums: &mut [f64]| {
+            scratch: || [vec![0.0; width], vec![0.0; width]],
+            sum: |[left, design]: &mut [Vec<f64>; 2], row, places: Range<usize>, sums: &mut [f64]| {
                 let (system, target) = sums.split_at_mut(width * width);
-                for ((indices, _), &rest) in view.run(places.clone()).zip(&rest[places]) {
-                    design.fill(1.0);
-                    for (&row, &mode) in indices.iter().zip(&view.modes).skip(1) {
-                        let new = &factors[mode][row as usize * width..][..width];
-                        design.iter_mut().zip(new).for_each(|(design, new)| *design *= new);
+                for run in view.runs_in_row(row, places) {
+                    product(left, factors, &view.modes[1..], &run.head[1..]);
+                    let rest = &rest[run.start..];
+                    for (&other, &rest) in run.last.iter().zip(rest) {
+                        multiply(design, left, &last[other as usize * width..][..width]);
+                        add_square(system, design, 1.0);
+                        add_scaled(target, f64::from(rest), design);
                     }
-                    add(system, target, design, f64::from(rest), 1.0);
                 }
             },
-            finish: |_: &mut Vec<f64>, row, sums: &mut [f64], target: &mut [f64]| {
+            finish: |_: &mut [Vec<f64>; 2], row, sums: &mut [f64], target: &mut [f64]| {
                 let (system, solution) = sums.split_at_mut(width * width);
                 for side in &sides {
                     side.add(row, &all[row * rank..][..rank], system, solution);
@@ -166,13 +172,13 @@ fn each_piece(list: &mut [f32], visit: impl Fn(usize, &mut [f32]) + Sync) {
     list.par_chunks_mut(PIECE).enumerate().for_each(|(piece, list)| visit(piece * PIECE, list));
 }
 
-/// Adds an equation to a system.
-fn add(system: &mut [f64], target: &mut [f64], design: &[f64], value: f64, weight: f64) {
-    let width = design.len();
-    for (i, &a) in design.iter().enumerate() {
-        let a = weight * a;
-        system[i * width..=i * width + i].iter_mut().zip(design).for_each(|(sum, b)| *sum += a * b);
-        target[i] += a * value;
+/// The product of some modes' rows.
+fn product(product: &mut [f64], factors: &[Vec<f64>], modes: &[usize], rows: &[u32]) {
+    let width = product.len();
+    product.fill(1.0);
+    for (&row, &mode) in rows.iter().zip(modes) {
+        let row = &factors[mode][row as usize * width..][..width];
+        product.iter_mut().zip(row).for_each(|(product, row)| *product *= row);
     }
 }
 
@@ -217,17 +223,18 @@ impl<'a> Side<'a> {
 
     /// Adds to the system of a row, whose numbers before the block are given.
     fn add(&self, row: usize, own: &[f64], system: &mut [f64], target: &mut [f64]) {
-        let (rank, width, weight) = (own.len(), self.columns.len(), self.matrix.lambda);
+        let (rank, width, weight) = (own.len(), self.columns.len(), self.matrix.weight);
         for (other, value) in self.cells.row(row) {
             let new = &self.others.1[other as usize * width..][..width];
             let value = f64::from(value);
             if self.matrix.zeros {
-                target.iter_mut().zip(new).for_each(|(target, new)| *target += weight * value * new);
+                add_scaled(target, weight * value, new);
                 continue;
             }
             let all = &self.others.0[other as usize * rank..][..rank];
             let rest = dot(own, all) - dot(&own[self.columns.clone()], &all[self.columns.clone()]);
-            add(system, target, new, value - rest, weight);
+            add_square(system, new, weight);
+            add_scaled(target, weight * (value - rest), new);
         }
         if self.matrix.zeros {
             for (i, k) in self.columns.clone().enumerate() {
@@ -295,20 +302,18 @@ impl Method for Sals {
 fn exchange(data: &Data, mode: usize, last: &Block, next: &Block, rest: &mut [f32]) {
     let view = &data.views[mode];
     let (old, new) = (last.columns.len(), next.columns.len());
+    let end = view.modes.len() - 1;
+    let (last_off, last_on) = (&last.factors[view.last_mode()], &next.factors[view.last_mode()]);
     each_piece(rest, |first, rest| {
         let (mut off, mut on) = (vec![0.0; old], vec![0.0; new]);
-        let run = view.run(first..first + rest.len());
-        for (rest, (indices, _)) in rest.iter_mut().zip(run) {
-            off.fill(1.0);
-            on.fill(1.0);
-            for (&row, &mode) in indices.iter().zip(&view.modes) {
+        for run in view.runs(first..first + rest.len()) {
+            product(&mut off, &last.factors, &view.modes[..end], run.head);
+            product(&mut on, &next.factors, &view.modes[..end], run.head);
+            for (&row, rest) in run.last.iter().zip(&mut rest[run.start - first..]) {
                 let row = row as usize;
-                let now = &last.factors[mode][row * old..][..old];
-                off.iter_mut().zip(now).for_each(|(off, value)| *off *= value);
-                let now = &next.factors[mode][row * new..][..new];
-                on.iter_mut().zip(now).for_each(|(on, value)| *on *= value);
+                let now = dot(&on, &last_on[row * new..][..new]);
+                *rest += (now - dot(&off, &last_off[row * old..][..old])) as f32;
             }
-            *rest += (on.iter().sum::<f64>() - off.iter().sum::<f64>()) as f32;
         }
     });
 }

@@ -34,8 +34,7 @@ pub(super) fn start(data: &Data, cp: &Cp, how: Start) -> Vec<f64> {
     let scale = (data.spread() / (rank as f64).sqrt()).powf(1.0 / order as f64);
     state[..cp.range(order - 1).end].iter_mut().for_each(|value| *value *= scale);
     for (number, matrix) in data.matrices.iter().enumerate() {
-        let cells = if matrix.zeros { data.rows[matrix.mode] * matrix.columns } else { matrix.cells };
-        let spread = (matrix.squares / cells.max(1) as f64).sqrt();
+        let spread = (matrix.squares / matrix.cells().max(1.0)).sqrt();
         let by = spread / (scale * (rank as f64).sqrt());
         state[cp.columns(number)].iter_mut().for_each(|value| *value *= by);
     }

@@ -136,7 +136,7 @@ fn objective(data: &Data, problem: &Problem, cp: &Cp, state: &[f64], ridge: f64)
                 let value = matrix.by_row.row(row).find(|&(found, _)| found as usize == column);
                 let value = value.map(|(_, value)| f64::from(value)).or(matrix.zeros.then_some(0.0));
                 let prediction: f64 = own.iter().zip(other).map(|(a, b)| a * b).sum();
-                sum += value.map_or(0.0, |value| matrix.lambda * (value - prediction).powi(2));
+                sum += value.map_or(0.0, |value| matrix.weight * (value - prediction).powi(2));
             }
         }
     }
@@ -385,7 +385,7 @@ fn a_block_of_columns_is_what_loops_over_all_entries_make_of_it() {
                             let value = value - dots.sum::<f64>();
                             let design =
                                 columns.clone().map(|k| before[other.clone()][column * rank + k]).collect();
-                            equations.push((design, value, matrix.lambda));
+                            equations.push((design, value, matrix.weight));
                         }
                     }
                     if equations.is_empty() {

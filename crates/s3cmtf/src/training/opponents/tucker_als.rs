@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::data::{Data, narrow};
+use super::data::Data;
 use super::method::{Method, Sweep};
 use super::rows::Rows;
-use super::small::{add_product, cross, dot};
 use super::start::normals;
 use crate::model::{Core, Model};
 use crate::params::OpponentParams;
 use crate::training::chain::{Chain, permuted, restored};
 use crate::training::cholesky;
+use crate::training::dense::{add_product, add_scaled, cross, dot};
+use crate::training::frame::narrow;
 use crate::training::sparse::Sparse;
+use crate::training::view::Run;
 
 /// Steps of subspace iteration in a solve: at most, and the share of a step by which it has settled.
 const STEPS: usize = 30;
@@ -67,13 +69,15 @@ impl TuckerAls {
         let others = &view.modes[1..];
         let factors = self.factors(state);
         let core = &state[self.core.clone()];
+        let (end, last_mode) = (others.len() - 1, view.last_mode());
         // The way through the core, for predictions, and the way back through the others alone, for sums.
-        let forth = Chain::new(others, &self.ranks, &factors, core, false);
+        let forth = Chain::new((&view.modes, end + 1), &self.ranks, &factors, core, false);
         let places: Vec<usize> = (0..others.len()).collect();
         let ranks: Vec<usize> = others.iter().map(|&mode| self.ranks[mode]).collect();
         let rows: Vec<&[f64]> = others.iter().map(|&mode| factors[mode]).collect();
         let width = ranks.iter().product();
-        let back = Chain::new(&places, &ranks, &rows, &vec![0.0; width], false);
+        let back = Chain::new((&places, end), &ranks, &rows, &vec![0.0; width], false);
+        let (last, last_rank) = (factors[last_mode], self.ranks[last_mode]);
         let (rank, own) = (self.ranks[mode], factors[mode]);
         // For missing cells: what the core says of them, by this mode's columns.
         let fill = (!data.zeros).then(|| permuted(core, &self.ranks, &view.modes));
@@ -83,18 +87,19 @@ impl TuckerAls {
             width,
             scratch: || (forth.steps(), back.steps()),
             sum: |(forth_steps, steps): &mut (_, _), row, places: Range<usize>, sums: &mut [f64]| {
-                let own = &own[row * rank..][..rank];
-                for (indices, value) in view.run(places) {
-                    let error = if data.zeros {
-                        value
-                    } else {
-                        value - dot(own, forth.left(&indices[1..], forth_steps))
-                    };
-                    back.arrive(Some(&indices[1..]), steps, sums);
-                    back.walk(&indices[1..], steps);
-                    back.give(error, steps);
+                for run in view.runs_in_row(row, places) {
+                    let left = (!data.zeros).then(|| forth.left(run.head, forth_steps));
+                    let given = back.back(&run.head[1..], steps, sums);
+                    for (&other, &value) in run.last.iter().zip(run.values) {
+                        let other = &last[other as usize * last_rank..][..last_rank];
+                        add_scaled(
+                            given,
+                            f64::from(value) - left.map_or(0.0, |left| dot(left, other)),
+                            other,
+                        );
+                    }
                 }
-                back.arrive(None, steps, sums);
+                back.arrive(steps, sums);
             },
             finish: |_: &mut (_, _), row, sums: &mut [f64], target: &mut [f64]| {
                 if let Some(fill) = &fill {
@@ -117,7 +122,7 @@ impl TuckerAls {
         let sides: Vec<Filled<'_>> = matrices
             .map(|(number, matrix)| {
                 let own = (!matrix.zeros).then(|| (&state[self.range(mode)], &state[self.columns(number)]));
-                Filled { weight: matrix.lambda, forth: &matrix.by_row, back: &matrix.by_column, own }
+                Filled { weight: matrix.weight, forth: &matrix.by_row, back: &matrix.by_column, own }
             })
             .collect();
         let mut factor = state[self.range(mode)].to_vec();
@@ -185,7 +190,7 @@ impl Filled<'_> {
             for (row, value) in self.back.row(column) {
                 let error = f64::from(value) - self.said(row as usize, column, rank);
                 let row = &factor[row as usize * rank..][..rank];
-                target.iter_mut().zip(row).for_each(|(target, row)| *target += error * row);
+                add_scaled(target, error, row);
             }
             if let (Some((_, columns)), Some(small)) = (self.own, &small) {
                 add_product(target, &columns[column * rank..][..rank], small, 1.0);
@@ -201,7 +206,7 @@ impl Filled<'_> {
             let column = column as usize;
             let error = f64::from(value) - self.said(row, column, rank);
             let other = &turned[column * rank..][..rank];
-            target.iter_mut().zip(other).for_each(|(target, other)| *target += self.weight * error * other);
+            add_scaled(target, self.weight * error, other);
         }
         if let (Some((rows, _)), Some(small)) = (self.own, small) {
             add_product(target, &rows[row * rank..][..rank], small, self.weight);
@@ -282,12 +287,21 @@ impl Method for TuckerAls {
         const PIECES: usize = 256;
         let view = &data.views[data.lead];
         let factors = self.factors(state);
-        let chain = Chain::new(&view.modes, &self.ranks, &factors, &state[self.core.clone()], false);
+        let core = &state[self.core.clone()];
+        let chain = Chain::new((&view.modes, self.order - 1), &self.ranks, &factors, core, false);
+        let (last, rank) = (factors[view.last_mode()], self.ranks[view.last_mode()]);
         let piece = |number: usize| -> f64 {
-            let (first, last) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
+            let (first, end) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
             let mut steps = chain.steps();
-            let error = |(rows, value): (&[u32], f64)| (value - chain.predict(rows, &mut steps)).powi(2);
-            view.run(first..last).map(error).sum()
+            let of_run = |run: Run<'_>| -> f64 {
+                let left = chain.left(run.head, &mut steps);
+                let entries = run.last.iter().zip(run.values);
+                let error = |(&row, &value): (&u32, &f32)| {
+                    f64::from(value) - dot(left, &last[row as usize * rank..][..rank])
+                };
+                entries.map(|entry| error(entry).powi(2)).sum()
+            };
+            view.runs(first..end).map(of_run).sum()
         };
         let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
         sums.into_iter().sum()

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::params::OptimizerKind;
 use crate::training::checkpoint::StateArrays;
-use crate::training::opponents::small::long_dot;
+use crate::training::dense::long_dot;
 
 /// How many steps L-BFGS remembers.
 const MEMORY: usize = 10;

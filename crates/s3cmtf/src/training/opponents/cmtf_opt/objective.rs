@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::training::opponents::cp::Cp;
+use crate::training::dense::{add_product, dot, gram, long_dot};
+use crate::training::opponents::cp::{Cp, PullScratch, TensorPull};
 use crate::training::opponents::data::Data;
 use crate::training::opponents::matrix::Pull;
 use crate::training::opponents::rows::Rows;
-use crate::training::opponents::small::{add_product, dot, gram, long_dot};
 
 pub(in crate::training::opponents) struct Objective<'a> {
     pub(in crate::training::opponents) data: &'a Data,
@@ -29,7 +29,7 @@ impl Objective<'_> {
         }
         for (number, matrix) in data.matrices.iter().enumerate() {
             let (rows, columns) = (&state[cp.range(matrix.mode)], &state[cp.columns(number)]);
-            value += 0.5 * matrix.lambda * matrix.squared_errors(rows, columns, cp.rank);
+            value += 0.5 * matrix.weight * matrix.squared_errors(rows, columns, cp.rank);
             self.columns(state, number, &mut gradient[cp.columns(number)]);
         }
         value
@@ -40,7 +40,7 @@ impl Objective<'_> {
         let Objective { data, cp, ridge } = *self;
         let rank = cp.rank;
         let (view, factors) = (&data.views[mode], cp.factors(state));
-        let chain = cp.chain(&view.modes, &factors);
+        let tensor = TensorPull::new(data, cp, &factors, mode);
         let own = factors[mode];
         let gamma = data.zeros.then(|| cp.gamma(state, mode));
         let matrices = data.matrices.iter().enumerate().filter(|(_, matrix)| matrix.mode == mode);
@@ -53,28 +53,22 @@ impl Objective<'_> {
         let rows = Rows {
             view,
             width: rank + 1,
-            scratch: || chain.steps(),
-            sum: |steps: &mut _, row, places: Range<usize>, sums: &mut [f64]| {
-                let own = &own[row * rank..][..rank];
+            scratch: || tensor.scratch(),
+            sum: |scratch: &mut PullScratch, row, places: Range<usize>, sums: &mut [f64]| {
+                let own = cp.row(own, row as u32);
                 let (sums, squares) = sums.split_at_mut(rank);
-                for (indices, value) in view.run(places) {
-                    let design = chain.left(&indices[1..], steps);
-                    let prediction = dot(own, design);
-                    let error = if data.zeros { value } else { value - prediction };
-                    // Over all cells, |X - M|^2 is |X|^2 - 2 <X, M> + |M|^2, and the last of these is that of no entry.
-                    squares[0] += if data.zeros { -2.0 * value * prediction } else { error * error };
-                    sums.iter_mut().zip(design).for_each(|(sum, design)| *sum += error * design);
+                for run in view.runs_in_row(row, places) {
+                    squares[0] += tensor.add(run, own, scratch, sums);
                 }
             },
-            finish: |_: &mut _, row, sums: &mut [f64], target: &mut [f64]| {
-                let own = &own[row * rank..][..rank];
+            finish: |_: &mut PullScratch, row, sums: &mut [f64], target: &mut [f64]| {
+                let own = cp.row(own, row as u32);
                 let (pull, squares) = sums.split_at_mut(rank);
                 if let Some(gamma) = &gamma {
                     add_product(pull, own, gamma, -1.0);
                 }
                 for (matrix, columns, gram) in &sides {
-                    let cells = Pull { cells: &matrix.by_row, others: columns, gram, weight: matrix.lambda };
-                    matrix.add_pull(&cells, row, own, pull);
+                    Pull::of_rows(matrix, columns, gram).add(row, own, pull);
                 }
                 let both = pull.iter().zip(own);
                 target.iter_mut().zip(both).for_each(|(target, (pull, own))| *target = ridge * own - pull);
@@ -94,11 +88,11 @@ impl Objective<'_> {
         let (matrix, rank) = (&data.matrices[number], cp.rank);
         let (rows, own) = (&state[cp.range(matrix.mode)], &state[cp.columns(number)]);
         let gram = gram(rows, rank);
-        let cells = Pull { cells: &matrix.by_column, others: rows, gram: &gram, weight: matrix.lambda };
+        let pull = Pull::of_columns(matrix, rows, &gram);
         gradient.par_chunks_exact_mut(rank).enumerate().for_each(|(column, target)| {
             let own = &own[column * rank..][..rank];
             target.fill(0.0);
-            matrix.add_pull(&cells, column, own, target);
+            pull.add(column, own, target);
             target.iter_mut().zip(own).for_each(|(target, own)| *target = ridge * own - *target);
         });
     }

@@ -7,7 +7,7 @@ use super::line_search;
 use crate::Error;
 use crate::params::OptimizerKind;
 use crate::training::checkpoint::StateArrays;
-use crate::training::opponents::small::long_dot;
+use crate::training::dense::long_dot;
 
 /// A relative change of the objective below this is none, and so is a gradient whose length is below the second times the number
 /// of variables: those of the Poblano toolbox.
