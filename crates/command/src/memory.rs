@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use s3cmtf::internal::files::KeptData;
 use s3cmtf::internal::{Memory, files};
-use s3cmtf::{Entries, MemoryBudget, Model, Params, Problem, StoredProblem, Training};
+use s3cmtf::{Algorithm, Entries, MemoryBudget, Model, Params, Problem, StoredProblem, Training};
 
 use crate::args::FitArgs;
 use crate::failure::usage;
@@ -32,12 +32,13 @@ impl Data {
             let Memory { model, entries } = Memory::estimate(&problem, problem.entries().len(), params);
             let needed = (model + entries) as u64 + PROGRAM;
             if needed > most {
-                return Err(usage(format!(
-                    "--memory {}: about {} are needed; entries can be left on disk if the data are put into one file \
-                     first: s3cmtf convert",
-                    print::bytes(most),
-                    print::bytes(needed)
-                )));
+                let way = match params.algorithm {
+                    Algorithm::Bayes => {
+                        "entries can be left on disk if the data are put into one file first: s3cmtf convert"
+                    }
+                    _ => "--algorithm bayes can leave entries on disk",
+                };
+                return Err(out_of_memory(most, needed, way));
             }
             return Ok(Data::Whole(problem));
         };
@@ -52,6 +53,9 @@ impl Data {
         let (rest, entries) = (model as u64 + PROGRAM, entries as u64);
         if rest + entries <= most {
             return Ok(Data::Whole(files::load_problem(path)?));
+        }
+        if params.algorithm != Algorithm::Bayes {
+            return Err(out_of_memory(most, rest + entries, "--algorithm bayes can leave entries on disk"));
         }
         if rest + LEAST > most {
             print::note(format_args!(
@@ -115,6 +119,11 @@ impl Data {
             Data::Stored(stored, room) => Training::stored(stored, params, room),
         }
     }
+}
+
+/// What is said where a run would need too much, before it takes any.
+fn out_of_memory(most: u64, needed: u64, way: &str) -> anyhow::Error {
+    usage(format!("--memory {}: about {} are needed; {way}", print::bytes(most), print::bytes(needed)))
 }
 
 /// The folder for what is put aside.

@@ -72,7 +72,8 @@ pub(super) fn auxiliary(kind: Kind, extent: &Extent, rank: f64, threads: usize) 
     let order = extent.order();
     let widest = extent.rows.iter().copied().fold(0.0, f64::max);
     match kind {
-        Kind::Naive => 4.0 * threads as f64 * rank * order,
+        // The paper has P J, but the gradient of the core has as many numbers as the core.
+        Kind::Naive => 4.0 * threads as f64 * (rank * order + rank.powf(order)),
         Kind::Opt => 4.0 * threads as f64 * rank.powf(order),
         Kind::TuckerAls => 8.0 * widest * rank.powf(order - 1.0),
         Kind::Bayes | Kind::CmtfOpt | Kind::Sals | Kind::CmtfAls => 8.0 * rank * extent.all_rows(),

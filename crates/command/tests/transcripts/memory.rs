@@ -68,5 +68,9 @@ fn what_cannot_be_kept_to_is_said() {
         .fails(1, &["nowhere: No such file"]);
     folder
         .run("fit made.s3cmtf --rank 4 --memory 1MB --algorithm sgd")
-        .fails(2, &["algorithm should be bayes, where entries are not in memory, but is sgd"]);
+        .fails(2, &["--memory 1 MB: about", "--algorithm bayes can leave entries on disk"]);
+    // The paper's "out of memory", before anything is taken.
+    folder
+        .run("fit made/tensor.tns --rank 4 --memory 20MB --algorithm sals")
+        .fails(2, &["--memory 20 MB: about", "are needed; --algorithm bayes can leave entries on disk"]);
 }

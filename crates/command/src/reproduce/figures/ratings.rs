@@ -303,7 +303,7 @@ pub(super) fn times(outcomes: &[Outcome], options: &Options) -> Section {
         tables: Vec::new(),
         notes: vec![
             "The fastest epoch of a run counts. The paper's CMTF-OPT and CMTF-Tucker-ALS are MATLAB programs, and its S3CMTF is C++; \
-             here all are Rust, in 32 bits, on the same threads, and visit observed entries only where their form allows it."
+             here all are Rust, on the same threads, and visit observed entries only where their form allows it."
                 .into(),
         ],
     };
