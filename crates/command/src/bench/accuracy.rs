@@ -65,7 +65,11 @@ pub(super) fn run(
     scale: Scale,
     report: &mut Report<'_>,
 ) -> anyhow::Result<()> {
-    let mut sets = vec![world("world", 60_000, scale)?, world("thin world", 8_000, scale)?];
+    let mut sets = vec![world("world", 60_000, scale)?];
+    // A small share of either would be the same few ratings.
+    if scale.scaled(60_000) > LEAST {
+        sets.push(world("thin world", 8_000, scale)?);
+    }
     sets.extend(own_set(own)?);
     let mut table = Table::new(&["data", "what", "test RMSE", "over the default", "seconds"]);
     let (mut bars, mut held) = (Vec::new(), Ok(()));
