@@ -37,7 +37,7 @@ pub(crate) use generate::GenerateArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use new_data::LaterArgs;
 pub(crate) use out::{CompletionArgs, ExportArgs, ManArgs, ReportArgs};
-pub(crate) use reproduce::{Figure, ReproduceArgs};
+pub(crate) use reproduce::{Figure, ReproduceArgs, Set};
 pub(crate) use settings::{Rank, SettingArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::TuneArgs;

@@ -21,6 +21,9 @@ pub(crate) struct ReproduceArgs {
     /// Only these figures and tables of the paper [default: all]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     pub(crate) only: Vec<Figure>,
+    /// Only these sets of ratings, in figures 1 and 4 [default: all]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = "Data")]
+    pub(crate) sets: Vec<Set>,
     /// The download of MovieLens-10M, a folder or an archive; without it, data of its shape are made up
     #[arg(long, value_name = "PATH", help_heading = "Data")]
     pub(crate) movielens: Option<PathBuf>,
@@ -55,6 +58,16 @@ pub(crate) struct ReproduceArgs {
     /// Runs this one cell and prints what came of it: a process of its own for each, so that its memory is its own
     #[arg(long, value_name = "JSON", hide = true)]
     pub(crate) child: Option<String>,
+}
+
+/// The paper's data sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[value(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Set {
+    MovieLens,
+    Netflix,
+    Yelp,
 }
 
 /// A figure or table of the paper's evaluation.

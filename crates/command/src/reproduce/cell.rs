@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::found::Found;
+pub(super) use crate::args::Set;
 
 /// What cells are run for; several figures may show the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,15 +25,6 @@ pub(super) enum Experiment {
     Single,
     /// What a model says of businesses and users.
     Discovery,
-}
-
-/// The paper's data sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Set {
-    MovieLens,
-    Netflix,
-    Yelp,
 }
 
 impl Set {
@@ -134,6 +126,9 @@ pub(super) struct Outcome {
     /// Whether the budget ended the run before its epochs did.
     #[serde(default)]
     pub(super) cut_short: bool,
+    /// The share of the training entries that was measured, if not all were: times are scaled up.
+    #[serde(default)]
+    pub(super) part: Option<f64>,
     /// The load of the machine just before, where it tells: times under other work say little.
     #[serde(default)]
     pub(super) load: Option<f64>,
@@ -157,6 +152,7 @@ impl Outcome {
             chosen: None,
             found: None,
             cut_short: false,
+            part: None,
             load: None,
             seconds: 0.0,
         }
@@ -170,12 +166,13 @@ impl Outcome {
         self.state == State::Done
     }
 
-    /// The seconds of the fastest epoch: other work on the machine only ever slows one down.
+    /// The seconds of the fastest epoch over all entries: other work on the machine only ever slows one down.
     pub(super) fn epoch_seconds(&self) -> Option<f64> {
         let mut last = 0.0;
         let each =
             self.epochs.iter().map(|point| point.seconds - std::mem::replace(&mut last, point.seconds));
-        each.filter(|seconds| *seconds > 0.0).min_by(f64::total_cmp)
+        let fastest = each.filter(|seconds| *seconds > 0.0).min_by(f64::total_cmp);
+        fastest.map(|seconds| seconds / self.part.unwrap_or(1.0))
     }
 
     /// The lowest test RMSE of all epochs, which is what the paper reports.
@@ -249,6 +246,8 @@ mod tests {
         assert_eq!((outcome.epoch_seconds(), outcome.best_rmse()), (None, None));
         outcome.epochs = vec![point(2.0, 0.9), point(3.0, 0.7), point(4.5, 0.8)];
         assert_eq!((outcome.epoch_seconds(), outcome.best_rmse()), (Some(1.0), Some(0.7)));
+        outcome.part = Some(0.25);
+        assert_eq!(outcome.epoch_seconds(), Some(4.0));
         let ended = outcome.ended(State::OutOfMemory, "about 3 GB are needed");
         assert_eq!(ended.trouble().unwrap(), "O.O.M.: about 3 GB are needed");
         let line = serde_json::to_string(&ended).unwrap();

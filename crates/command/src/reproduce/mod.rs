@@ -67,6 +67,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> anyhow::Result<ExitCode> {
     let options = Options {
         scale: args.scale,
         threads: Params { threads: args.threads, ..Params::default() }.n_threads(),
+        sets: if args.sets.is_empty() { Set::ALL.into() } else { args.sets.clone() },
         originals: downloads.iter().map(|(set, _)| *set).collect(),
     };
     let cells = plan::cells(&figures, &options);

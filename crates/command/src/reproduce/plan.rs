@@ -8,7 +8,7 @@ use crate::args::Figure;
 /// only the time is of interest.
 const EPOCHS: usize = 50;
 const NAIVE_EPOCHS: usize = 3;
-const SINGLE_EPOCHS: usize = 10;
+pub(super) const SINGLE_EPOCHS: usize = 10;
 /// Those of the default, and of what is looked at; a sampler that is cut short is worse than a shorter one that comes to its end, so
 /// that a share of made-up data has fewer from the start.
 const WHOLE_EPOCHS: usize = 120;
@@ -31,6 +31,8 @@ const WORLD_SCALE: f64 = 0.01;
 pub(super) struct Options {
     pub(super) scale: f64,
     pub(super) threads: usize,
+    /// The sets of ratings that are asked for.
+    pub(super) sets: Vec<Set>,
     /// The sets whose downloads are there.
     pub(super) originals: Vec<Set>,
 }
@@ -75,7 +77,7 @@ pub(super) fn cells(figures: &[Figure], options: &Options) -> Vec<Cell> {
 impl Options {
     fn experiment(&self, experiment: Experiment) -> Vec<Cell> {
         match experiment {
-            Experiment::Ratings => Set::ALL.into_iter().flat_map(|set| self.ratings(set)).collect(),
+            Experiment::Ratings => self.sets.iter().flat_map(|&set| self.ratings(set)).collect(),
             Experiment::Single => self.single(),
             Experiment::Sizes => {
                 let entries = self.entries(SIZES_ENTRIES);
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     fn options(scale: f64) -> Options {
-        Options { scale, threads: 4, originals: vec![Set::Netflix] }
+        Options { scale, threads: 4, sets: Set::ALL.into(), originals: vec![Set::Netflix] }
     }
 
     #[test]
@@ -217,6 +219,15 @@ mod tests {
             assert!(!all[place + 1..].contains(cell), "{cell:?}");
         }
         assert!(all.iter().any(|cell| cell.threads == 2 && cell.experiment == Experiment::Cores));
+    }
+
+    #[test]
+    fn only_the_sets_that_are_asked_for_are_run() {
+        let all = cells(&[Figure::Fig1], &options(0.01)).len();
+        let one = Options { sets: vec![Set::Yelp], ..options(0.01) };
+        let found = cells(&[Figure::Fig1], &one);
+        assert!(3 * found.len() == all);
+        assert!(found.iter().all(|cell| matches!(cell.data, Data::Ratings { set: Set::Yelp, .. })));
     }
 
     #[test]

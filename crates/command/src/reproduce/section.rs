@@ -144,6 +144,15 @@ pub(super) fn remarks(outcomes: &[&Outcome]) -> Vec<String> {
     if !cut.is_empty() {
         remarks.push(format!("Ended by the budget before their epochs were: {}.", cut.join("; ")));
     }
+    let parts = outcomes.iter().filter_map(|outcome| {
+        let name = methods::shown(&outcome.cell.method, outcome.cell.threads);
+        Some(format!("{name} ({}) on {:.1} %", data_name(&outcome.cell.data), 100.0 * outcome.part?))
+    });
+    let parts: Vec<String> = parts.collect();
+    if !parts.is_empty() {
+        let parts = parts.join("; ");
+        remarks.push(format!("Times measured on a part of the entries and scaled up to all: {parts}."));
+    }
     let most = outcomes.iter().map(|outcome| outcome.cell.threads).max().unwrap_or(1) as f64;
     let busy = outcomes.iter().filter(|outcome| outcome.load.is_some_and(|load| load > most + 1.0)).count();
     if busy > 0 {

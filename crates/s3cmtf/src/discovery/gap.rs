@@ -164,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn the_gap_of_one_cluster_is_how_much_wider_the_box_is_than_the_points() {
+        // Of points along one axis, most of them near the middle: what is uniform in their box has range^2 / 12.
+        let points: Vec<f32> = (0..2000)
+            .map(|place| if place % 100 == 0 { 10.0 * noise(place) } else { noise(place) })
+            .collect();
+        let (least, most) = points.iter().fold((f32::MAX, f32::MIN), |(a, b), &x| (a.min(x), b.max(x)));
+        let mean = points.iter().map(|&x| f64::from(x)).sum::<f64>() / 2000.0;
+        let variance = points.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / 2000.0;
+        let expected = (f64::from(most - least).powi(2) / 12.0 / variance).ln();
+        let found = gap_curve(&points, 1, 1, 1).gaps[0].gap;
+        assert!(expected > 2.0 && (found - expected).abs() < 0.03, "{found} and {expected}");
+    }
+
+    #[test]
     fn one_cluster_is_picked_only_where_no_number_is_clearly_better() {
         let curve = |gaps: &[f64]| -> Vec<Gap> {
             gaps.iter().zip(1..).map(|(&gap, k)| Gap { k, gap, error: 0.01 }).collect()
