@@ -1,6 +1,9 @@
 //! The core, multiplied by one row after the other, and the way back.
 
-use super::dense::{add_scaled, multiply};
+use rayon::prelude::*;
+
+use super::dense::{add_scaled, dot, multiply};
+use super::view::{Run, View};
 
 /// The core in the order in which rows are multiplied into it.
 pub(super) struct Chain<'a> {
@@ -67,6 +70,26 @@ impl<'a> Chain<'a> {
             steps.last[step] = own;
         }
         steps.left.last().map_or(&self.core, |left| left)
+    }
+
+    /// The sum of squared errors over the entries of a view, by a chain through all of its modes but the last, whose factor is
+    /// `last`.
+    pub(super) fn squared_errors(&self, view: &View, last: &[f64]) -> f64 {
+        // As many for any number of threads, so that the sum is the same.
+        const PIECES: usize = 256;
+        let piece = |number: usize| -> f64 {
+            let (first, end) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
+            let mut steps = self.steps();
+            let of_run = |run: Run<'_>| -> f64 {
+                let left = self.left(run.head, &mut steps);
+                let row = |&row: &u32| &last[row as usize * left.len()..][..left.len()];
+                let entries = run.last.iter().map(row).zip(run.values);
+                entries.map(|(row, &value)| (f64::from(value) - dot(left, row)).powi(2)).sum()
+            };
+            view.runs(first..end).map(of_run).sum()
+        };
+        let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
+        sums.into_iter().sum()
     }
 
     /// Where to add what entries give back: their errors, each times what it is multiplied with after the chain. The rows are

@@ -71,24 +71,9 @@ impl Cp {
 
     /// The sum of squared errors over the entries of the tensor.
     pub(super) fn squared_errors(&self, data: &Data, state: &[f64]) -> f64 {
-        use rayon::prelude::*;
-        const PIECES: usize = 256;
         let (view, factors) = (&data.views[data.lead], self.factors(state));
-        let (last, heads) = (factors[view.last_mode()], &view.modes[..view.modes.len() - 1]);
-        let chain = self.chain(heads, &factors);
-        let piece = |number: usize| -> f64 {
-            let (first, end) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
-            let mut steps = chain.steps();
-            let of_run = |run: Run<'_>| -> f64 {
-                let left = chain.left(run.head, &mut steps);
-                let entries = run.last.iter().zip(run.values);
-                let error = |(&row, &value): (&u32, &f32)| f64::from(value) - dot(left, self.row(last, row));
-                entries.map(|entry| error(entry).powi(2)).sum()
-            };
-            view.runs(first..end).map(of_run).sum()
-        };
-        let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
-        sums.into_iter().sum()
+        let chain = self.chain(&view.modes[..self.order - 1], &factors);
+        chain.squared_errors(view, factors[view.last_mode()])
     }
 
     /// A row of a factor.

@@ -20,7 +20,6 @@ use crate::training::cholesky;
 use crate::training::dense::{add_product, add_scaled, cross, dot};
 use crate::training::frame::narrow;
 use crate::training::sparse::Sparse;
-use crate::training::view::Run;
 
 /// Steps of subspace iteration in a solve: at most, and the share of a step by which it has settled.
 const STEPS: usize = 30;
@@ -284,27 +283,10 @@ impl Method for TuckerAls {
     }
 
     fn squared_errors(&self, data: &Data, state: &[f64]) -> f64 {
-        const PIECES: usize = 256;
-        let view = &data.views[data.lead];
-        let factors = self.factors(state);
+        let (view, factors) = (&data.views[data.lead], self.factors(state));
         let core = &state[self.core.clone()];
         let chain = Chain::new((&view.modes, self.order - 1), &self.ranks, &factors, core, false);
-        let (last, rank) = (factors[view.last_mode()], self.ranks[view.last_mode()]);
-        let piece = |number: usize| -> f64 {
-            let (first, end) = (number * view.len() / PIECES, (number + 1) * view.len() / PIECES);
-            let mut steps = chain.steps();
-            let of_run = |run: Run<'_>| -> f64 {
-                let left = chain.left(run.head, &mut steps);
-                let entries = run.last.iter().zip(run.values);
-                let error = |(&row, &value): (&u32, &f32)| {
-                    f64::from(value) - dot(left, &last[row as usize * rank..][..rank])
-                };
-                entries.map(|entry| error(entry).powi(2)).sum()
-            };
-            view.runs(first..end).map(of_run).sum()
-        };
-        let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
-        sums.into_iter().sum()
+        chain.squared_errors(view, factors[view.last_mode()])
     }
 
     fn model(&self, data: &Data, state: &[f64]) -> Model {
