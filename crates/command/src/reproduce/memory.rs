@@ -6,8 +6,8 @@ use super::methods::Kind;
 const PROGRAM: f64 = 30e6;
 /// The ranks that a run which finds them itself is taken to have.
 const AUTO: usize = 16;
-/// Vectors that limited-memory quasi-Newton steps keep: ten pairs, and some more for the line search.
-const VECTORS: f64 = 28.0;
+/// Vectors of all numbers that every step along a gradient keeps: state, best state, gradients, direction and line search.
+const VECTORS: f64 = 8.0;
 
 /// How large data are.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(super) fn needed(kind: Kind, extent: &Extent, rank: Option<usize>, threads: 
             let row = rank * (rank + 1.0) / 2.0 + 8.0 * rank;
             4.0 * ((order + 1.0) * (order + 2.0) * entries + row * rows + 12.0 * matrix_entries + 80.0 * core)
         }
-        Kind::CmtfOpt => views + VECTORS * numbers,
+        Kind::CmtfOpt { pairs } => views + (VECTORS + 2.0 * pairs as f64) * numbers,
         Kind::TuckerAls => views + 4.0 * numbers + auxiliary(kind, extent, rank, threads),
         Kind::Sals => views + 4.0 * entries + 2.0 * numbers,
         Kind::CmtfAls => views + 3.0 * numbers,
@@ -76,7 +76,7 @@ pub(super) fn auxiliary(kind: Kind, extent: &Extent, rank: f64, threads: usize) 
         Kind::Naive => 4.0 * threads as f64 * (rank * order + rank.powf(order)),
         Kind::Opt => 4.0 * threads as f64 * rank.powf(order),
         Kind::TuckerAls => 8.0 * widest * rank.powf(order - 1.0),
-        Kind::Bayes | Kind::CmtfOpt | Kind::Sals | Kind::CmtfAls => 8.0 * rank * extent.all_rows(),
+        Kind::Bayes | Kind::CmtfOpt { .. } | Kind::Sals | Kind::CmtfAls => 8.0 * rank * extent.all_rows(),
     }
 }
 
@@ -97,10 +97,24 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_of_quasi_newton_steps_is_two_more_models() {
+        let [cg, lbfgs] = [0, 10].map(|pairs| needed(Kind::CmtfOpt { pairs }, &yelp(), Some(10), 1) as f64);
+        let model = 8.0 * 10.0 * (1e6 + 144e3 + 149.0 + 1e6);
+        assert!((lbfgs - cg - 20.0 * model).abs() < 8.0);
+    }
+
+    #[test]
     fn more_of_anything_needs_more() {
-        for kind in
-            [Kind::Naive, Kind::Opt, Kind::Bayes, Kind::CmtfOpt, Kind::TuckerAls, Kind::Sals, Kind::CmtfAls]
-        {
+        for kind in [
+            Kind::Naive,
+            Kind::Opt,
+            Kind::Bayes,
+            Kind::CmtfOpt { pairs: 0 },
+            Kind::CmtfOpt { pairs: 10 },
+            Kind::TuckerAls,
+            Kind::Sals,
+            Kind::CmtfAls,
+        ] {
             let base = needed(kind, &yelp(), Some(10), 1);
             assert!(base > 30_000_000);
             assert!(needed(kind, &yelp(), Some(20), 1) > base);

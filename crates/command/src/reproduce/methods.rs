@@ -9,7 +9,10 @@ pub(super) enum Kind {
     Naive,
     Opt,
     Bayes,
-    CmtfOpt,
+    /// With so many pairs of steps kept by the quasi-Newton method; conjugate gradients keep none.
+    CmtfOpt {
+        pairs: usize,
+    },
     TuckerAls,
     Sals,
     CmtfAls,
@@ -85,7 +88,7 @@ pub(super) const METHODS: [Method; 16] = [
     method(
         "cmtf-opt",
         "CMTF-OPT",
-        Kind::CmtfOpt,
+        Kind::CmtfOpt { pairs: 0 },
         Form::Published,
         r#"{"algorithm":"cmtf-opt","start":"random","optimizer":"cg","lambda_reg":0,"lambda_couple":1}"#,
     ),
@@ -93,7 +96,7 @@ pub(super) const METHODS: [Method; 16] = [
         method(
             "cmtf-opt-best",
             "CMTF-OPT*",
-            Kind::CmtfOpt,
+            Kind::CmtfOpt { pairs: 10 },
             Form::Best,
             r#"{"algorithm":"cmtf-opt","start":"offsets","absent":"missing","optimizer":"lbfgs"}"#,
         ),
