@@ -12,13 +12,15 @@ use serde::{Deserialize, Serialize};
 use crate::problem::Absent;
 
 pub(crate) use checked::{
-    AlsParams, BayesParams, CheckedParams, CommonParams, Opponent, OpponentParams, SgdParams,
+    AlsParams, BayesParams, CheckedParams, CommonParams, IalsParams, Opponent, OpponentParams, SgdParams,
 };
 pub use partial::{PartialParams, Preset};
 pub use updates::{CoreUpdate, Shuffle, SmallModes, ZerosUpdate};
 
 /// The rank of algorithms that do not find one themselves.
 const RANK: usize = 10;
+/// The rank of [`Algorithm::Ials`]: its regulariser makes concepts that are of no use small.
+const IALS_RANK: usize = 64;
 /// The largest rank of a mode.
 pub const MAX_RANK: usize = 1024;
 /// The most numbers a core may have: 2^26, a quarter of a gigabyte.
@@ -56,6 +58,8 @@ pub enum Algorithm {
     Sgd,
     /// Alternating least squares to one model of least error: data that are exactly of the given ranks are found exactly.
     Als,
+    /// Alternating least squares for implicit feedback: absent cells are zeros of less weight, for ranking.
+    Ials,
     /// CMTF-OPT (Acar, Kolda and Dunlavy, 2011): all CP factors at once, by first-order optimization.
     CmtfOpt,
     /// CMTF-ALS (as in HaTen2 and SCouT): alternating least squares on CP factors, one system for all rows of a mode.
@@ -73,6 +77,7 @@ impl Algorithm {
             Algorithm::Bayes => "bayes",
             Algorithm::Sgd => "sgd",
             Algorithm::Als => "als",
+            Algorithm::Ials => "ials",
             Algorithm::CmtfOpt => "cmtf-opt",
             Algorithm::CmtfAls => "cmtf-als",
             Algorithm::Sals => "sals",
@@ -81,10 +86,11 @@ impl Algorithm {
     }
 
     /// All of them; of those that have a setting, the first is the one that it chooses.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; 8] = [
         Algorithm::Bayes,
         Algorithm::Sgd,
         Algorithm::Als,
+        Algorithm::Ials,
         Algorithm::CmtfOpt,
         Algorithm::CmtfAls,
         Algorithm::Sals,
@@ -113,6 +119,7 @@ impl Algorithm {
                 "patience",
             ],
             Algorithm::Als => &["lambda_reg", "lambda_couple"],
+            Algorithm::Ials => &["absent", "absent_weight", "confidence", "lambda_reg"],
             Algorithm::CmtfOpt => {
                 &["absent", "start", "optimizer", "lambda_reg", "lambda_couple", "tolerance", "patience"]
             }
@@ -319,7 +326,7 @@ impl Instructions {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The rank of each mode, or one rank for all; if empty, bayes finds them itself, and in JSON the word is `auto`. Default
-    /// auto; sgd, als, paper and its opponents: 10; paper-movielens: 12, paper-netflix: 11. From 1 to [`MAX_RANK`]; bayes: from 2, and
+    /// auto; sgd, als, paper and its opponents: 10; ials: 64; paper-movielens: 12, paper-netflix: 11. From 1 to [`MAX_RANK`]; bayes: from 2, and
     /// with a diagonal core from the number of modes
     /// plus 2, since the first columns are the mean and an offset per mode.
     #[serde(with = "ranks")]
@@ -354,9 +361,16 @@ pub struct Params {
     pub deterministic: bool,
     /// sgd and the paper's opponents: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are, missing or zeros. Default missing.
+    /// ials, cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are, missing or zeros. Default missing; ials: zeros.
     #[serde(default = "missing")]
     pub absent: Absent,
+    /// ials: what an absent cell counts against one that is there; `None` finds it on entries held out. Default `None`. Above 0
+    /// and below 1.
+    #[serde(default, deserialize_with = "number::some")]
+    pub absent_weight: Option<f32>,
+    /// ials: a cell of value v counts 1 + `confidence` v. Default 0. 0 or more.
+    #[serde(default, deserialize_with = "number::single")]
+    pub confidence: f32,
     /// cmtf-opt: the optimizer. Default lbfgs.
     #[serde(default)]
     pub optimizer: OptimizerKind,
@@ -366,7 +380,7 @@ pub struct Params {
     /// sals: whether a row's regulariser grows with its entries. Default no.
     #[serde(default)]
     pub weighted: bool,
-    /// The most passes over the data. Default 120; sgd, paper and its opponents: 50, cmtf-opt: 100; als: 500, over all starts.
+    /// The most passes over the data. Default 120; sgd, paper and its opponents: 50, cmtf-opt: 100; als: 500, over all starts; ials: 50.
     /// 1 or more.
     pub epochs: usize,
     /// sgd: the first step size, eta_0; `None` fits it to the data. Default `None`; paper: 0.001, paper-yelp: 0.0005. Above 0.
@@ -376,7 +390,7 @@ pub struct Params {
     #[serde(deserialize_with = "number::single")]
     pub decay: f32,
     /// sgd: the weight of the regulariser. Default 5; paper: 0.1. als: the same in units of the errors' variance, so that
-    /// there is none where there are no errors; default 1. 0 or more.
+    /// there is none where there are no errors; default 1. ials: 0 finds it on entries held out; default 0. 0 or more.
     #[serde(deserialize_with = "number::single")]
     pub lambda_reg: f32,
     /// sgd, als: the weight of each coupled matrix that has none of its own. Default and paper: 10. 0 or more.
@@ -419,6 +433,8 @@ impl Default for Params {
             deterministic: false,
             start: Start::Mean,
             absent: missing(),
+            absent_weight: None,
+            confidence: 0.0,
             optimizer: OptimizerKind::default(),
             block: block(),
             weighted: false,
@@ -456,6 +472,19 @@ impl Params {
         }
     }
 
+    /// Settings of alternating least squares for implicit feedback that fit most data.
+    pub fn ials() -> Self {
+        Params {
+            algorithm: Algorithm::Ials,
+            ranks: vec![IALS_RANK],
+            core: CoreKind::Diagonal,
+            absent: Absent::Zeros,
+            epochs: 50,
+            lambda_reg: 0.0,
+            ..Params::default()
+        }
+    }
+
     /// The paper's Algorithm 1 with its Algorithm 3 (S3CMTF-opt), and its settings: lambda_reg 0.1, lambda_m 10, mu 0.1. Rank 10
     /// and eta_0 0.001 are for data that are none of its own; [`Preset`] has those of its three data sets.
     pub fn paper() -> Self {
@@ -488,6 +517,7 @@ impl Params {
             Algorithm::Bayes => Params::default(),
             Algorithm::Sgd => Params::sgd(),
             Algorithm::Als => Params::als(),
+            Algorithm::Ials => Params::ials(),
             Algorithm::CmtfOpt => Params { epochs: 100, ..Params::opponent(algorithm) },
             Algorithm::CmtfAls | Algorithm::Sals => Params::opponent(algorithm),
             Algorithm::TuckerAls => Params { core: CoreKind::Full, ..Params::opponent(algorithm) },

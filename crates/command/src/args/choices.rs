@@ -42,6 +42,8 @@ pub(crate) enum AlgorithmChoice {
     Sgd,
     /// Alternating least squares: recovers a tensor that has exactly the given ranks
     Als,
+    /// Alternating least squares for implicit feedback: absent cells are zeros of less weight; for recommendations
+    Ials,
     /// CMTF-OPT: all CP factors at once, by first-order optimization (the paper's opponent, as are the next three)
     CmtfOpt,
     /// CMTF-ALS: alternating least squares on CP factors, as in HaTen2 and SCouT
@@ -58,6 +60,7 @@ impl From<AlgorithmChoice> for Algorithm {
             AlgorithmChoice::Bayes => Algorithm::Bayes,
             AlgorithmChoice::Sgd => Algorithm::Sgd,
             AlgorithmChoice::Als => Algorithm::Als,
+            AlgorithmChoice::Ials => Algorithm::Ials,
             AlgorithmChoice::CmtfOpt => Algorithm::CmtfOpt,
             AlgorithmChoice::CmtfAls => Algorithm::CmtfAls,
             AlgorithmChoice::Sals => Algorithm::Sals,
@@ -92,7 +95,7 @@ impl From<StartChoice> for Start {
 pub(crate) enum AbsentChoice {
     /// They are unknown
     Missing,
-    /// They are zeros: the tensor is fully observed
+    /// They are zeros: not chosen in ials, and values as all others in the paper's opponents
     Zeros,
 }
 

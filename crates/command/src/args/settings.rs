@@ -88,9 +88,16 @@ pub(crate) struct SettingArgs {
     /// sgd and the paper's opponents: where the factors start [default: mean; paper: random]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     start: Option<StartChoice>,
-    /// cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are [default: missing]
+    /// What absent cells of the tensor are; zeros, for implicit feedback, choose algorithm ials; the paper's opponents but sals have
+    /// them, too [default: missing]
     #[arg(long, value_name = "KIND", help_heading = "Training")]
     absent: Option<AbsentChoice>,
+    /// ials: the weight of an absent cell against an observed one, above 0 and below 1 [default: found on held-out entries]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
+    absent_weight: Option<f32>,
+    /// ials: a cell of value v counts 1 + X v, as in Hu, Koren and Volinsky (2008); 0 or more [default: 0]
+    #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
+    confidence: Option<f32>,
     /// cmtf-opt: the optimizer [default: lbfgs]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     optimizer: Option<OptimizerChoice>,
@@ -180,6 +187,8 @@ impl SettingArgs {
             "scheme": scheme,
             "start": self.start.map(Start::from),
             "absent": self.absent.map(Absent::from),
+            "absent_weight": number(self.absent_weight.map(f64::from)),
+            "confidence": number(self.confidence.map(f64::from)),
             "optimizer": self.optimizer.map(OptimizerKind::from),
             "block": self.block,
             "weighted": switch(self.weighted),

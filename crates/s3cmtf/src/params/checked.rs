@@ -15,6 +15,7 @@ pub(crate) enum CheckedParams {
     Bayes(BayesParams),
     Sgd(SgdParams),
     Als(AlsParams),
+    Ials(IalsParams),
     Opponent(OpponentParams),
 }
 
@@ -65,6 +66,16 @@ pub(crate) struct AlsParams {
     pub(crate) lambda_couple: f32,
 }
 
+#[derive(Clone, Debug)]
+pub(crate) struct IalsParams {
+    pub(crate) common: CommonParams,
+    /// What an absent cell counts; `None` finds it.
+    pub(crate) absent_weight: Option<f32>,
+    pub(crate) confidence: f32,
+    /// 0 finds it.
+    pub(crate) lambda_reg: f32,
+}
+
 /// The methods that the paper compares with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opponent {
@@ -94,6 +105,7 @@ impl CheckedParams {
             CheckedParams::Bayes(BayesParams { common, .. })
             | CheckedParams::Sgd(SgdParams { common, .. })
             | CheckedParams::Als(AlsParams { common, .. })
+            | CheckedParams::Ials(IalsParams { common, .. })
             | CheckedParams::Opponent(OpponentParams { common, .. }) => common,
         }
     }
@@ -104,6 +116,7 @@ impl CheckedParams {
         let (CheckedParams::Bayes(BayesParams { common, .. })
         | CheckedParams::Sgd(SgdParams { common, .. })
         | CheckedParams::Als(AlsParams { common, .. })
+        | CheckedParams::Ials(IalsParams { common, .. })
         | CheckedParams::Opponent(OpponentParams { common, .. })) = &mut params;
         (common.epochs, common.patience) = (epochs, None);
         params
@@ -170,6 +183,7 @@ impl Params {
             ("decay", f64::from(self.decay)),
             ("lambda-reg", f64::from(self.lambda_reg)),
             ("lambda-couple", f64::from(self.lambda_couple)),
+            ("confidence", f64::from(self.confidence)),
             ("tolerance", self.tolerance),
         ] {
             if !(value.is_finite() && value >= 0.0) {
@@ -186,6 +200,7 @@ impl Params {
         match self.algorithm {
             Algorithm::Bayes => self.check_bayes(order)?,
             Algorithm::Als => check_graphs(problem, "als")?,
+            Algorithm::Ials => self.check_ials(problem)?,
             Algorithm::Sgd => self.check_sgd(problem)?,
             Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
                 self.check_opponent(problem)?;
@@ -247,6 +262,10 @@ impl Params {
                 tolerance: self.tolerance,
             }),
             Algorithm::Als => CheckedParams::Als(AlsParams { common, lambda_reg, lambda_couple }),
+            Algorithm::Ials => {
+                let Params { absent_weight, confidence, .. } = *self;
+                CheckedParams::Ials(IalsParams { common, absent_weight, confidence, lambda_reg })
+            }
             Algorithm::CmtfOpt => self.resolve_opponent(Opponent::CmtfOpt, common),
             Algorithm::CmtfAls => self.resolve_opponent(Opponent::CmtfAls, common),
             Algorithm::Sals => self.resolve_opponent(Opponent::Sals, common),
@@ -320,6 +339,21 @@ impl Params {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
         if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
+    }
+
+    fn check_ials(&self, problem: &Problem) -> Result<(), Error> {
+        if self.core != CoreKind::Diagonal {
+            return Err(Error::param("core", "diagonal when the algorithm is ials", self.core.name()));
+        }
+        if self.absent != Absent::Zeros {
+            return Err(Error::param("absent", "zeros when the algorithm is ials", self.absent.name()));
+        }
+        if let Some(weight) = self.absent_weight
+            && !(weight > 0.0 && weight < 1.0)
+        {
+            return Err(Error::param("absent-weight", "above 0 and below 1", weight));
+        }
+        check_graphs(problem, "ials")
     }
 
     fn check_opponent(&self, problem: &Problem) -> Result<(), Error> {
@@ -396,7 +430,7 @@ mod tests {
             (Params { decay: 0.2, ..bayes.clone() }, "sgd when there is decay"),
             (
                 Params { lambda_reg: 0.2, ..bayes.clone() },
-                "sgd, als, cmtf-opt, cmtf-als or sals when there is lambda_reg",
+                "sgd, als, ials, cmtf-opt, cmtf-als or sals when there is lambda_reg",
             ),
             (Params { ranks: vec![1], ..bayes.clone() }, "sgd or als when a rank is 1"),
         ] {

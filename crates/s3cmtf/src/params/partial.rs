@@ -113,7 +113,11 @@ impl PartialParams {
     /// The first thing that was said and that the given algorithm does not have, such as `rate` or `rank 1`, and the
     /// algorithm that has it; the first of several.
     pub fn needs(&self, algorithm: Algorithm) -> Option<(&str, Algorithm)> {
-        let asked = |(name, value): &(&String, &Value)| !algorithm.has(name) && **value != Value::Bool(false);
+        // Those that have no such setting take absent cells for missing ones.
+        let usual = |name: &str, value: &Value| {
+            *value == Value::Bool(false) || (name == "absent" && value == "missing")
+        };
+        let asked = |(name, value): &(&String, &Value)| !algorithm.has(name) && !usual(name, value);
         let own = self.0.iter().find(asked).and_then(|(name, _)| {
             let other = Algorithm::with(name).next()?;
             Some((name.as_str(), other))
@@ -299,10 +303,13 @@ mod tests {
                 json!({ "start": "random" }),
                 "start needs algorithm sgd, cmtf-opt, cmtf-als, sals or tucker-als",
             ),
-            (json!({ "lambda_reg": 2.0 }), "lambda_reg needs algorithm sgd, als, cmtf-opt, cmtf-als or sals"),
+            (
+                json!({ "lambda_reg": 2.0 }),
+                "lambda_reg needs algorithm sgd, als, ials, cmtf-opt, cmtf-als or sals",
+            ),
             (
                 json!({ "ranks": [1] }),
-                "rank 1 needs algorithm sgd, als, cmtf-opt, cmtf-als, sals or tucker-als",
+                "rank 1 needs algorithm sgd, als, ials, cmtf-opt, cmtf-als, sals or tucker-als",
             ),
         ] {
             assert_eq!(params(value.clone()).unwrap().algorithm, Algorithm::Sgd, "{value}");
@@ -358,7 +365,7 @@ mod tests {
             (json!({ "l1": 3 }), "l1 cannot be 3: it should be true or false"),
             (
                 json!({ "algorithm": "bays" }),
-                "algorithm cannot be \"bays\": it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als, did you mean \"bayes\"?",
+                "algorithm cannot be \"bays\": it should be bayes, sgd, als, ials, cmtf-opt, cmtf-als, sals or tucker-als, did you mean \"bayes\"?",
             ),
             (
                 json!({ "scheme": "block" }),

@@ -1,22 +1,32 @@
 //! Small symmetric systems, in f64.
 
+use super::dense::dot;
+
 /// A pivot below this share of its diagonal element is rounding.
 const LEAST_PIVOT: f64 = 1e-9;
 
 /// The Cholesky factor of a positive definite matrix of `n` rows, of which the lower triangle is given and overwritten.
 /// Where rounding has made it indefinite, the pivot is kept above zero.
 pub(super) fn factorize(matrix: &mut [f64], n: usize) {
+    factorize_by(matrix, n, |a, b| a.iter().zip(b).map(|(a, b)| a * b).sum());
+}
+
+/// The same with sums in the lanes of vectors: faster from about twenty rows on, and rounded in another way.
+pub(super) fn factorize_in_lanes(matrix: &mut [f64], n: usize) {
+    factorize_by(matrix, n, dot);
+}
+
+fn factorize_by(matrix: &mut [f64], n: usize, dot: impl Fn(&[f64], &[f64]) -> f64) {
     debug_assert_eq!(matrix.len(), n * n);
     for j in 0..n {
         let diagonal = matrix[j * n + j];
         let (above, below) = matrix.split_at_mut((j + 1) * n);
         let row = &mut above[j * n..];
-        let rest = diagonal - row[..j].iter().map(|value| value * value).sum::<f64>();
+        let rest = diagonal - dot(&row[..j], &row[..j]);
         let pivot = rest.max(LEAST_PIVOT * diagonal).max(f64::MIN_POSITIVE).sqrt();
         row[j] = pivot;
         for other in below.chunks_exact_mut(n) {
-            let sum: f64 = other[..j].iter().zip(&row[..j]).map(|(a, b)| a * b).sum();
-            other[j] = (other[j] - sum) / pivot;
+            other[j] = (other[j] - dot(&other[..j], &row[..j])) / pivot;
         }
     }
 }
@@ -53,6 +63,9 @@ mod tests {
         let mut b: Vec<f64> = (0..3).map(|i| (0..3).map(|j| full(i, j) * x[j]).sum()).collect();
         let mut factor = matrix;
         factorize(&mut factor, 3);
+        let mut other = matrix;
+        factorize_in_lanes(&mut other, 3);
+        factor.iter().zip(other).for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
         solve_lower(&factor, 3, &mut b);
         solve_upper(&factor, 3, &mut b);
         b.iter().zip(x).for_each(|(got, x)| assert!((got - x).abs() < 1e-12));

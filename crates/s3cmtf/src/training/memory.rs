@@ -50,6 +50,11 @@ impl Memory {
                 // As they came, and in the order of each mode.
                 (rows + 6 * coupled, entries * (order + 1) * (order + 1))
             }
+            Algorithm::Ials => {
+                // A state, the best one, and one that is being solved for.
+                let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * rank).sum();
+                (rows + 6 * coupled, entries * ((order + 1) * 2 + 2 * order))
+            }
             Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
                 // Numbers of 8 bytes: states, gradients and steps that are remembered; what is summed up for a row.
                 let row = |mode: usize| match (params.algorithm, params.optimizer) {

@@ -33,8 +33,8 @@ impl Run {
             | Algorithm::CmtfAls
             | Algorithm::Sals
             | Algorithm::TuckerAls => 0,
-            // Each start begins anew, and the best is kept.
-            Algorithm::Als => return None,
+            // Each start begins anew, and the best is kept; choices are ranked.
+            Algorithm::Als | Algorithm::Ials => return None,
         };
         let tested = history.iter().skip(early);
         let rmses: Vec<(usize, f64)> =

@@ -6,6 +6,7 @@ use super::als::AlsEngine;
 use super::bayes::BayesEngine;
 use super::checkpoint::EarlyStop;
 use super::engine::Engine;
+use super::ials::IalsEngine;
 use super::job::{FitJob, FitResult, RunContext, Sets};
 use super::offsets;
 use super::opponents::OpponentEngine;
@@ -115,11 +116,15 @@ impl<'a> RunContext<'a, '_> {
 
     fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
         let params = job.params;
-        // Before training, which takes the entries.
-        let baselines = Baselines::new(&job)?;
+        // Before training, which takes the entries. Those that count as choices have no values to be compared with.
+        let is_choice = matches!(params, CheckedParams::Ials(_));
+        let baselines = (!is_choice).then(|| Baselines::new(&job)).transpose()?;
         let mut engine = self.engine(job)?;
         let result = train(engine.as_mut(), params.common(), self)?;
-        baselines.add_to(result)
+        match baselines {
+            Some(baselines) => baselines.add_to(result),
+            None => Ok(result),
+        }
     }
 
     /// The engine of each algorithm.
@@ -128,6 +133,7 @@ impl<'a> RunContext<'a, '_> {
             CheckedParams::Bayes(params) => Box::new(BayesEngine::new(job, params, self)?),
             CheckedParams::Sgd(params) => Box::new(SgdEngine::new(job, params, self)?),
             CheckedParams::Als(params) => Box::new(AlsEngine::new(job, params, self)?),
+            CheckedParams::Ials(params) => Box::new(IalsEngine::new(job, params, self)?),
             CheckedParams::Opponent(params) => Box::new(OpponentEngine::new(job, params, self)?),
         })
     }

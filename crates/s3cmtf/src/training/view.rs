@@ -43,7 +43,12 @@ impl View {
         let mut others: Vec<usize> = (0..rows.len()).filter(|&other| other != mode).collect();
         // A mode of few rows makes long runs of entries that share its row.
         others.sort_by_key(|&other| rows[other]);
-        let modes: Vec<usize> = std::iter::once(mode).chain(others).collect();
+        View::ordered(entries, std::iter::once(mode).chain(others).collect(), rows)
+    }
+
+    /// A view by the first of the given modes, in which the last is that of runs.
+    pub(super) fn ordered(entries: &Entries, modes: Vec<usize>, rows: &[usize]) -> Self {
+        let mode = modes[0];
         let lists: Vec<&[u32]> = modes.iter().map(|&mode| entries.indices(mode)).collect();
         let mut places: Vec<u32> = (0..entries.len() as u32).collect();
         let compare = |a: &u32, b: &u32| {

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::coupled::{Scaled, Side};
 use super::pass::Pass;
 use super::state::{State, generator, normals};
 use crate::model::{Core, Factor, Model};
@@ -12,6 +11,7 @@ use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};
 use crate::training::chain::Chain;
 use crate::training::cholesky;
+use crate::training::coupled::{Scaled, Side};
 use crate::training::dense::{add_product, add_scaled, add_square, multiply};
 use crate::training::frame::{frame, known_rows, narrow};
 use crate::training::view::View;

@@ -202,6 +202,9 @@ impl<'a> FoldIn<'a> {
             (None, Algorithm::Als) => {
                 Ok(RowPrior::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
             }
+            (None, Algorithm::Ials) => {
+                fail("rows cannot be added to a model of ials, which has no values: fit it anew")
+            }
             (None, Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls) => fail(
                 "rows cannot be added to a model of cmtf-opt, cmtf-als, sals or tucker-als: fit it with bayes, sgd or als",
             ),

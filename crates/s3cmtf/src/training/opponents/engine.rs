@@ -7,7 +7,6 @@ use super::cmtf_opt::CmtfOpt;
 use super::data::Data;
 use super::method::{Method, Sweep};
 use super::sals::Sals;
-use super::test_set::TestSet;
 use super::tucker_als::TuckerAls;
 use crate::Error;
 use crate::model::Model;
@@ -17,6 +16,7 @@ use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses, Verdict};
 use crate::training::job::{FitJob, RunContext};
 use crate::training::run::Stop;
+use crate::training::test_set::TestSet;
 
 /// A method at work.
 pub(in crate::training) struct OpponentEngine {

@@ -15,7 +15,6 @@ mod method;
 mod rows;
 mod sals;
 mod start;
-mod test_set;
 #[cfg(test)]
 mod tests;
 mod tucker_als;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use s3cmtf_kernels::{CHUNK, Level, NormalEquations};
+use s3cmtf_kernels::{Level, NormalEquations};
 
 use super::cp::Cp;
 use super::data::Data;
@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::params::{OpponentParams, Start};
 use crate::training::cholesky;
 use crate::training::dense::{add_scaled, add_square, dot, gram};
+use crate::training::designs::Designs;
 use crate::training::frame::narrow;
 use crate::training::matrix::Matrix;
 use crate::training::sparse::Sparse;
@@ -131,7 +132,7 @@ impl Sals {
                 for run in view.runs_in_row(row, places) {
                     designs.head(&others, &view.modes[1..], &run.head[1..]);
                     for (&other, &rest) in run.last.iter().zip(&rest[run.start..]) {
-                        designs.add(&last[other as usize * width..][..width], rest, sums);
+                        designs.add(&last[other as usize * width..][..width], 1.0, rest, sums);
                     }
                 }
                 designs.flush(sums);
@@ -168,70 +169,6 @@ impl Sals {
             },
         );
         block.factors[data.order() + number] = own;
-    }
-}
-
-/// The designs of entries, until there are enough to be summed up.
-struct Designs {
-    kernels: NormalEquations,
-    width: usize,
-    /// The product of the rows that the entries of a run share.
-    head: Vec<f32>,
-    designs: Vec<f32>,
-    values: Vec<f32>,
-    squares: Vec<f32>,
-    products: Vec<f32>,
-}
-
-impl Designs {
-    fn new(kernels: NormalEquations, width: usize) -> Self {
-        let pad = kernels.pad();
-        Designs {
-            kernels,
-            width,
-            head: vec![1.0; width],
-            designs: vec![0.0; CHUNK * pad],
-            values: Vec::with_capacity(CHUNK),
-            squares: vec![0.0; width * pad],
-            products: vec![0.0; pad],
-        }
-    }
-
-    /// Begins a run.
-    fn head(&mut self, factors: &[Vec<f32>], modes: &[usize], rows: &[u32]) {
-        self.head.fill(1.0);
-        for (&row, &mode) in rows.iter().zip(modes) {
-            let row = &factors[mode][row as usize * self.width..][..self.width];
-            self.head.iter_mut().zip(row).for_each(|(product, row)| *product *= row);
-        }
-    }
-
-    /// Takes up an entry of the run, with its row of the last mode.
-    fn add(&mut self, row: &[f32], value: f32, sums: &mut [f64]) {
-        let start = self.values.len() * self.kernels.pad();
-        let design = &mut self.designs[start..][..self.width];
-        design.iter_mut().zip(self.head.iter().zip(row)).for_each(|(design, (a, b))| *design = a * b);
-        self.values.push(value);
-        if self.values.len() == CHUNK {
-            self.flush(sums);
-        }
-    }
-
-    /// Adds what was taken up to the sums: the products of designs, and designs times values.
-    fn flush(&mut self, sums: &mut [f64]) {
-        let (pad, width) = (self.kernels.pad(), self.width);
-        self.squares.fill(0.0);
-        self.products.fill(0.0);
-        let designs = &self.designs[..self.values.len() * pad];
-        self.kernels.gram(designs, &self.values, &mut self.squares, &mut self.products);
-        self.values.clear();
-        let (system, target) = sums.split_at_mut(width * width);
-        for (k, (sum, squares)) in
-            system.chunks_exact_mut(width).zip(self.squares.chunks_exact(pad)).enumerate()
-        {
-            sum[..=k].iter_mut().zip(squares).for_each(|(sum, &square)| *sum += f64::from(square));
-        }
-        target.iter_mut().zip(&self.products).for_each(|(sum, &product)| *sum += f64::from(product));
     }
 }
 

@@ -276,8 +276,9 @@ fn what_was_planted_is_found_to_its_noise() {
                 }
             }
             let model = method.model(&data, &state);
-            let rmse = super::test_set::TestSet::new(&model, test.clone(), s3cmtf_kernels::Level::best())
-                .rmse(&model);
+            let rmse =
+                crate::training::test_set::TestSet::new(&model, test.clone(), s3cmtf_kernels::Level::best())
+                    .rmse(&model);
             let most = if start == Start::Random { 1.6 } else { 4.0 };
             assert!(rmse < most * noise, "{algorithm:?} from {start:?}: {rmse}");
         }

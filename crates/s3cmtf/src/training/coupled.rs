@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
+use super::cholesky;
+use super::dense::{add_scaled, add_square, gram};
+use super::matrix::{self, Matrix};
+use super::sparse::Sparse;
 use crate::problem::{Absent, Coupled};
-use crate::training::cholesky;
-use crate::training::dense::{add_scaled, add_square, gram};
-use crate::training::matrix::{self, Matrix};
-use crate::training::sparse::Sparse;
 
 /// A coupled matrix in units of its root mean square.
 pub(super) struct Scaled {
@@ -21,6 +21,8 @@ pub(super) struct Side<'a> {
     columns: &'a [f64],
     /// Where all cells count, what they add to every row.
     gram: Option<Vec<f64>>,
+    /// What its weight is multiplied by.
+    by: f64,
 }
 
 impl Scaled {
@@ -38,7 +40,7 @@ impl Scaled {
 
     /// What the matrix adds to rows of its mode, given its columns.
     pub(super) fn side<'a>(&'a self, columns: &'a [f64], rank: usize) -> Side<'a> {
-        Side { matrix: &self.matrix, columns, gram: self.matrix.zeros.then(|| gram(columns, rank)) }
+        Side { matrix: &self.matrix, columns, gram: self.matrix.zeros.then(|| gram(columns, rank)), by: 1.0 }
     }
 
     /// The columns that fit best, given the rows (method.md eq. L3).
@@ -59,13 +61,19 @@ impl Scaled {
 }
 
 impl Side<'_> {
+    /// The same with another weight: so many times its own.
+    pub(super) fn times(self, by: f64) -> Self {
+        Side { by: self.by * by, ..self }
+    }
+
     /// Adds what the matrix says about a row to the row's system.
     pub(super) fn add(&self, row: usize, system: &mut [f64], target: &mut [f64]) {
-        let Matrix { weight, by_row, zeros, .. } = self.matrix;
+        let Matrix { by_row, zeros, .. } = self.matrix;
+        let weight = self.by * self.matrix.weight;
         if let Some(gram) = &self.gram {
-            add_scaled(system, *weight, gram);
+            add_scaled(system, weight, gram);
         }
-        add_cells(by_row, row, self.columns, (*weight, !zeros), system, target);
+        add_cells(by_row, row, self.columns, (weight, !zeros), system, target);
     }
 
     /// Whether the matrix knows a row.

@@ -1,0 +1,318 @@
+//! The search and what follows it as an engine: an epoch is a sweep.
+
+use std::sync::atomic::AtomicBool;
+
+use s3cmtf_kernels::Level;
+
+use super::choices::Choices;
+use super::held_out::HeldOut;
+use super::search::{Asked, NUMBERS, Next, Search};
+use super::setting::Setting;
+use super::sweep::{Objective, State};
+use crate::Error;
+use crate::model::{Core, Factor, Model};
+use crate::params::IalsParams;
+use crate::problem::{Entries, EntrySource, HoldOut, Problem};
+use crate::training::checkpoint::StateArrays;
+use crate::training::coupled::Scaled;
+use crate::training::engine::{Best, Engine, Rmses};
+use crate::training::frame::{frame, known_rows, narrow};
+use crate::training::job::{FitJob, RunContext};
+use crate::training::test_set::TestSet;
+
+/// The mode of those who choose, and of what they choose from.
+const USERS: usize = 0;
+const ITEMS: usize = 1;
+/// The share of choices that settings are tried on.
+const HELD: f64 = 0.1;
+/// Fewer users with some of them say nothing.
+const FEWEST: usize = 20;
+/// Sweeps that are left for all choices when the search is over.
+const LAST: usize = 5;
+/// How large random numbers are at the start.
+const SMALL: f32 = 0.1;
+
+/// A problem, and the state that is being improved.
+pub(in crate::training) struct IalsEngine {
+    rank: usize,
+    level: Level,
+    confidence: f32,
+    entries: Entries,
+    choices: Choices,
+    matrices: Vec<Scaled>,
+    setting: Setting,
+    state: State,
+    /// As long as settings are tried: on what, which, and the best state so far.
+    trial: Option<Trial>,
+    reported: Option<TestSet>,
+    frame: Model,
+}
+
+struct Trial {
+    held: HeldOut,
+    search: Search,
+    best: Option<State>,
+}
+
+impl IalsEngine {
+    pub(in crate::training) fn new(
+        job: FitJob<'_>,
+        params: &IalsParams,
+        context: &RunContext<'_, '_>,
+    ) -> Result<Self, Error> {
+        let FitJob { problem, entries, sets, .. } = job;
+        let entries = entries.into_entries()?;
+        let IalsParams { common, confidence, .. } = params;
+        let (rank, level) = (common.ranks[0], common.level);
+        let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
+        let (users, items) = (USERS, ITEMS);
+        let choices = Choices::new(&entries, &rows, users, items, *confidence);
+        let matrices: Vec<Scaled> = problem
+            .coupled()
+            .iter()
+            .map(|matrix| Scaled::new(matrix, rows[matrix.mode()], matrix.weight().unwrap_or(1.0), 1.0))
+            .collect();
+        let asked = Asked {
+            lambda: if params.lambda_reg > 0.0 {
+                Ok(params.lambda_reg.into())
+            } else {
+                Err(choices.usual_lambda())
+            },
+            absent: params.absent_weight.map(f64::from),
+            contexts: problem.order() > 2,
+            matrices: !matrices.is_empty(),
+        };
+        let mut engine = IalsEngine {
+            rank,
+            level,
+            confidence: *confidence,
+            setting: asked.usual(),
+            state: start(problem, rank, common.seed, (users, items)),
+            trial: None,
+            reported: None,
+            frame: Model { range: [0.0, 1.0], ..frame(problem, &entries, 1.0) },
+            matrices,
+            choices,
+            entries,
+        };
+        engine.search(asked, common.epochs, common.seed)?;
+        if let Some(warm) = context.warm {
+            engine.take_over(warm)?;
+        }
+        if let Some(reported) = sets.reported {
+            let (indices, values) = reported.into_entries()?.into_parts();
+            let ones = vec![1.0; values.len()];
+            let chosen = Entries::from_rows("test".into(), indices, ones);
+            engine.reported = Some(TestSet::new(&engine.model(), chosen, level));
+        }
+        Ok(engine)
+    }
+
+    /// Holds choices out to find a setting, if there is one to be found and there is room for it.
+    fn search(&mut self, asked: Asked, epochs: usize, seed: u64) -> Result<(), Error> {
+        let Some(search) = Search::new(asked).filter(|search| search.len() + LAST <= epochs) else {
+            return Ok(());
+        };
+        // Too few to hold any out.
+        if (self.entries.len() as f64) * HELD < FEWEST as f64 {
+            return Ok(());
+        }
+        let (part, held) = EntrySource::Memory(self.entries.clone()).split(HoldOut::Random(HELD), seed)?;
+        let Choices { users, items, rows, .. } = &self.choices;
+        let choices = Choices::new(&part.into_entries()?, rows, *users, *items, self.confidence);
+        let held = HeldOut::new(&held.into_entries()?, &choices);
+        if held.users() >= FEWEST {
+            self.choices = choices;
+            self.setting = search.setting;
+            self.trial = Some(Trial { held, search, best: None });
+        }
+        Ok(())
+    }
+
+    /// Starts from the rows of a model.
+    fn take_over(&mut self, warm: &Model) -> Result<(), Error> {
+        let Core::Diagonal(core) = &warm.core else {
+            return Err(Error::param("algorithm", "that of the model to start from", "ials"));
+        };
+        for mode in 0..self.state.factors.len() {
+            self.state.factors[mode] = known_rows(&self.frame, warm, mode).into_iter().map(narrow).collect();
+        }
+        for row in self.state.factors[self.choices.users].chunks_exact_mut(self.rank) {
+            row.iter_mut().zip(core).for_each(|(value, core)| *value *= core);
+        }
+        Ok(())
+    }
+
+    fn objective(&self) -> Objective<'_> {
+        let IalsEngine { choices, matrices, setting, rank, level, .. } = self;
+        Objective { choices, matrices, setting: *setting, rank: *rank, level: *level }
+    }
+
+    /// Goes on with the next setting, or with all choices.
+    fn next(&mut self) {
+        let Some(trial) = &mut self.trial else { return };
+        let (held, choices, state, rank) = (&trial.held, &self.choices, &self.state, self.rank);
+        let (next, better) = trial.search.swept(|| held.ndcg(choices, state, rank));
+        if better {
+            trial.best = Some(self.state.clone());
+        }
+        if next != Next::Sweep
+            && let Some(best) = &trial.best
+        {
+            self.state = best.clone();
+        }
+        self.setting = trial.search.setting;
+        if next == Next::Over {
+            self.setting = trial.search.best();
+            self.join();
+        }
+    }
+
+    /// Lets those choices take part that were held out.
+    fn join(&mut self) {
+        self.trial = None;
+        let Choices { users, items, rows, .. } = &self.choices;
+        self.choices = Choices::new(&self.entries, rows, *users, *items, self.confidence);
+    }
+}
+
+impl Engine for IalsEngine {
+    fn epoch(&mut self, _epoch: usize, interrupt: &AtomicBool) -> Result<bool, Error> {
+        let mut state = self.state.clone();
+        let finished = self.objective().sweep(&mut state, interrupt);
+        self.state = state;
+        if finished {
+            self.next();
+        }
+        Ok(finished)
+    }
+
+    fn evaluate(&mut self) -> Result<Rmses, Error> {
+        let squares = self.objective().squared_errors(&self.state);
+        let train = (squares / self.choices.len().max(1) as f64).sqrt();
+        let test = self.reported.as_ref().map(|set| set.rmse(&self.model()));
+        Ok(Rmses { train, test, watched: None })
+    }
+
+    fn model(&self) -> Model {
+        let mut model = self.frame.clone();
+        model.core = Core::Diagonal(vec![1.0; self.rank]);
+        let factor = |(mode, values): (usize, &Vec<f32>)| {
+            let mut values = values.clone();
+            self.fill_unknown(mode, &mut values);
+            Factor::new(self.rank, values)
+        };
+        model.factors = self.state.factors.iter().enumerate().map(factor).collect();
+        for ((coupled, scaled), columns) in
+            model.coupled.iter_mut().zip(&self.matrices).zip(&self.state.columns)
+        {
+            coupled.weight *= narrow(self.setting.couple);
+            let values = columns.iter().map(|&value| narrow(value * scaled.scale));
+            coupled.factor = Factor::new(self.rank, values.collect());
+        }
+        model
+    }
+
+    fn cells(&self) -> f64 {
+        self.choices.len() as f64
+    }
+
+    fn save(&self, _best: Option<Best>) -> StateArrays {
+        let mut arrays = StateArrays::default();
+        put_state("now", &self.state, &mut arrays);
+        arrays.put_doubles("setting", &self.setting.numbers().map(|number| number.min(f64::MAX)));
+        if let Some(trial) = &self.trial {
+            arrays.put_doubles("search", &trial.search.numbers());
+            if let Some(best) = &trial.best {
+                put_state("best", best, &mut arrays);
+            }
+        }
+        arrays
+    }
+
+    fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {
+        get_state("now", &mut self.state, &mut arrays)?;
+        let mut setting = [0.0; Setting::LEN];
+        arrays.get_doubles("setting", &mut setting)?;
+        let finite = |number: f64| if number == f64::MAX { f64::INFINITY } else { number };
+        self.setting = Setting::from_numbers(setting.map(finite));
+        if self.trial.as_ref().is_some_and(|trial| epochs >= trial.search.len()) {
+            self.join();
+        }
+        if let Some(trial) = &mut self.trial {
+            let mut numbers = [0.0; NUMBERS];
+            arrays.get_doubles("search", &mut numbers)?;
+            if !trial.search.go_on(numbers) {
+                self.join();
+            } else if numbers[1] > 0.0 {
+                let mut best = self.state.clone();
+                get_state("best", &mut best, &mut arrays)?;
+                trial.best = Some(best);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl IalsEngine {
+    /// Rows that nothing is known of are the average of the others: those of new users are offered what most choose.
+    fn fill_unknown(&self, mode: usize, values: &mut [f32]) {
+        let (view, rank) = (&self.choices.views[mode], self.rank);
+        let unknown: Vec<usize> = (0..view.rows()).filter(|&row| view.places(row).is_empty()).collect();
+        let known = view.rows() - unknown.len();
+        // Items that nobody has chosen are at the end of every list.
+        if mode == self.choices.items || unknown.is_empty() || known == 0 {
+            return;
+        }
+        let mut average = vec![0.0f64; rank];
+        for row in (0..view.rows()).filter(|&row| !view.places(row).is_empty()) {
+            let row = &values[row * rank..][..rank];
+            average.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value) / known as f64);
+        }
+        for row in unknown {
+            let row = &mut values[row * rank..][..rank];
+            row.iter_mut().zip(&average).for_each(|(value, &average)| *value = narrow(average));
+        }
+    }
+}
+
+/// Small random rows of users and items; rows of contexts are 1.
+fn start(problem: &Problem, rank: usize, seed: u64, (users, items): (usize, usize)) -> State {
+    use rand::SeedableRng;
+    use rand_distr::{Distribution, StandardNormal};
+    let size = SMALL / (rank as f32).sqrt();
+    let rows = |mode: usize| {
+        let count = problem.modes()[mode].rows() * rank;
+        if mode != users && mode != items {
+            return vec![1.0; count];
+        }
+        let own = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (0x6961 + mode as u64);
+        let mut generator = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(own);
+        let normal = |_| -> f32 { StandardNormal.sample(&mut generator) };
+        (0..count).map(normal).map(|value: f32| size * value).collect()
+    };
+    let columns = |columns: &crate::problem::Coupled| vec![0.0; columns.columns().rows() * rank];
+    State {
+        factors: (0..problem.order()).map(rows).collect(),
+        columns: problem.coupled().iter().map(columns).collect(),
+    }
+}
+
+fn put_state(name: &str, state: &State, arrays: &mut StateArrays) {
+    for (mode, rows) in state.factors.iter().enumerate() {
+        arrays.put(format!("{name}.{mode}"), rows);
+    }
+    for (number, columns) in state.columns.iter().enumerate() {
+        arrays.put_doubles(format!("{name}.columns.{number}"), columns);
+    }
+}
+
+fn get_state(name: &str, state: &mut State, arrays: &mut StateArrays) -> Result<(), Error> {
+    for (mode, rows) in state.factors.iter_mut().enumerate() {
+        arrays.get(&format!("{name}.{mode}"), rows)?;
+    }
+    for (number, columns) in state.columns.iter_mut().enumerate() {
+        arrays.get_doubles(&format!("{name}.columns.{number}"), columns)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! How far up choices that were held out are in the ranking.
+
+use rayon::prelude::*;
+
+use super::choices::Choices;
+use super::sweep::{Scores, State, dot};
+use crate::problem::Entries;
+use crate::training::view::View;
+
+/// No more users than this are looked at: they say enough.
+const MOST: usize = 2000;
+
+/// Choices that were held out.
+pub(super) struct HeldOut {
+    view: View,
+    users: Vec<usize>,
+}
+
+impl HeldOut {
+    /// Takes up entries that are not among the given choices.
+    pub(super) fn new(entries: &Entries, choices: &Choices) -> Self {
+        let modes = choices.views[choices.users].modes.clone();
+        let view = View::ordered(entries, modes, &choices.rows);
+        let known = |&user: &usize| {
+            !view.places(user).is_empty() && !choices.views[choices.users].places(user).is_empty()
+        };
+        let users: Vec<usize> = (0..view.rows()).filter(known).collect();
+        let step = users.len().div_ceil(MOST).max(1);
+        HeldOut { users: users.into_iter().step_by(step).collect(), view }
+    }
+
+    /// How many users have some.
+    pub(super) fn users(&self) -> usize {
+        self.users.len()
+    }
+
+    /// The mean over users of the normalised discounted cumulative gain of the whole ranking, without what they chose before.
+    pub(super) fn ndcg(&self, choices: &Choices, state: &State, rank: usize) -> f64 {
+        let items = &state.factors[choices.items];
+        let before = &choices.views[choices.users];
+        let one = |(scores, shared): &mut (Vec<f32>, Scores<'_>), &user: &usize| {
+            let (mut gain, mut ideal) = (0.0, 0.0);
+            for run in self.view.row_runs(user..user + 1) {
+                let head = shared.shared(state, &run);
+                scores.clear();
+                scores.extend(items.chunks_exact(rank).map(|item| dot(head, item)));
+                for run in before.row_runs(user..user + 1) {
+                    run.last.iter().for_each(|&seen| scores[seen as usize] = f32::NEG_INFINITY);
+                }
+                for (place, &item) in run.last.iter().enumerate() {
+                    let own = scores[item as usize];
+                    let above = scores.iter().filter(|&&score| score > own).count() as f64;
+                    // Of equal ones, half come first.
+                    let equal = scores.iter().filter(|&&score| score == own).count() as f64;
+                    gain += discount(above + 0.5 * (equal - 1.0));
+                    ideal += discount(place as f64);
+                }
+            }
+            gain / ideal
+        };
+        let gains: Vec<f64> =
+            self.users.par_iter().map_init(|| (Vec::new(), Scores::new(&self.view, rank)), one).collect();
+        gains.iter().sum::<f64>() / self.users.len().max(1) as f64
+    }
+}
+
+/// What an item counts that so many are before.
+fn discount(before: f64) -> f64 {
+    1.0 / (before + 2.0).log2()
+}
