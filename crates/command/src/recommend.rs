@@ -4,7 +4,7 @@ mod all;
 
 use std::process::ExitCode;
 
-use s3cmtf::discovery::{self, Best, ConceptEffect, Other, Reason, Reasons, Recommender, Scored};
+use s3cmtf::discovery::{self, Best, ConceptEffect, Other, RankBy, Reason, Reasons, Recommender, Scored};
 use s3cmtf::internal::files;
 use s3cmtf::{Mode, Model, Problem, Run};
 use serde::Serialize;
@@ -30,6 +30,7 @@ struct Recommended<'a> {
     mode: &'a str,
     at: &'a [Other],
     seen_left_out: usize,
+    by: RankBy,
     recommendations: Vec<Recommendation<'a>>,
     profile: Vec<ConceptEffect>,
 }
@@ -111,7 +112,9 @@ fn recommender<'a>(
     (by, items): (usize, usize),
     at: &[(usize, u32)],
 ) -> anyhow::Result<Recommender<'a>> {
-    let mut recommender = Recommender::new(model, by, items, at)?.cautious(args.caution.unwrap_or(0.0))?;
+    let mut recommender = Recommender::new(model, by, items, at)?
+        .cautious(args.caution.unwrap_or(0.0))?
+        .ranked_by(args.by.map(Into::into))?;
     let folder = args.model.display();
     if !args.include_seen {
         let Some(data) = data else {
@@ -175,6 +178,7 @@ fn one(
         mode: what.name(),
         at: recommender.others(),
         seen_left_out: recommender.seen(row),
+        by: recommender.rank_by(),
         recommendations,
         profile: reasons.profile(row),
     };
@@ -199,7 +203,13 @@ fn described(recommended: &Recommended<'_>, model: &Model, args: &RecommendArgs)
         seen => format!("{seen} seen left out"),
     };
     let title = Cell::new(show::HEADING, format!("{mode} for {} {}", whom.mode, whom.name));
-    let mut lines = vec![format!("{title}{}", Cell::new(show::DIM, format!("{at}; {seen}"))), String::new()];
+    let by = match recommended.by {
+        RankBy::Choice => "; by how likely they are chosen",
+        RankBy::Both => "; by how likely they are chosen and liked",
+        _ => "",
+    };
+    let mut lines =
+        vec![format!("{title}{}", Cell::new(show::DIM, format!("{at}; {seen}{by}"))), String::new()];
     let [low, high] = model.range().map(f64::from);
     let rows: Vec<Vec<Cell>> = recommendations
         .iter()

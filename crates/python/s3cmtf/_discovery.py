@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _s3cmtf
-from ._checks import number, switch, whole
+from ._checks import number, switch, text, whole
 from ._frames import Table, frame, label
 from ._parts import Array, place_of
 from ._results import Cluster, Concept, GapCurve, Interaction, Scored, spelled
@@ -116,6 +116,7 @@ class Discovery:
         at: Mapping[str, Any] | None = None,
         include_seen: bool = False,
         caution: float = 0.0,
+        score: str | None = None,
         clip: bool | None = None,
     ) -> Table:
         """The best items for an entity that it has no entry with, as a table with predictions and reasons.
@@ -131,6 +132,9 @@ class Discovery:
         include_seen : whether to include items with a training entry.
         caution : risk aversion: rank by the prediction minus this many posterior standard deviations, so that
             items with few entries do not come first.
+        score : what to rank by: ``"rating"``, the predicted value; ``"choice"``, how likely an item is chosen, learnt from which cells
+            have a value; or ``"both"``: how likely it is chosen, times how far the predicted value is above the lowest. None is
+            both, where the model knows what is chosen and there is no caution, else rating.
         clip : whether to clip predictions to the range of the training values; if it is None, those of ``bayes`` are.
             The order is the same.
 
@@ -155,6 +159,7 @@ class Discovery:
             having,
             bool(include_seen),
             number("caution", caution),
+            text("score", score, "both"),
             switch(clip),
         )
         ranks = np.concatenate([np.arange(1, count + 1) for count in _runs(whom)]) if len(whom) else np.arange(0)

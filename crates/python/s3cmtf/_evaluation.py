@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _s3cmtf
-from ._checks import number, switch, whole
+from ._checks import number, switch, text, whole
 from ._errors import Note
 from ._frames import Table, frame
 from ._parts import place_of
@@ -80,6 +80,7 @@ class Evaluated:
         k: int | None = None,
         relevant: float | None = None,
         caution: float | None = None,
+        score: str | None = None,
     ) -> Evaluation:
         """Measures predictions and recommendations by entries: a table with a column of values, or ``X`` and ``y``.
 
@@ -89,7 +90,7 @@ class Evaluated:
         rank_by, items : the modes to recommend to, and of the items; the first and the second if they are None.
         k : the number of recommendations; 10 if it is None.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
-        caution : as in ``recommend``.
+        caution, score : as in ``recommend``.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -100,7 +101,14 @@ class Evaluated:
         """
         run = self._fitted()
         places = [None if name is None else place_of(run, name) for name in (rank_by, items)]
-        asked = (places[0], places[1], whole("k", k, 1), number("relevant", relevant), number("caution", caution))
+        asked = (
+            places[0],
+            places[1],
+            whole("k", k, 1),
+            number("relevant", relevant),
+            number("caution", caution),
+            text("score", score, "both"),
+        )
         found = self._measure(X, y, clip, asked)
         for note in found["notes"]:
             warnings.warn(note, Note, stacklevel=2)

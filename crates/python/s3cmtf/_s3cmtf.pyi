@@ -150,6 +150,7 @@ def recommend(
     having: list[tuple[str, list[str]]],
     include_seen: bool,
     caution: float | None,
+    score: str | None,
     clip: bool | None,
 ) -> tuple[_Ids, _Ids, _Floats, list[str]]: ...
 def profile(run: Run, by: int, entity: str, items: int, at: list[tuple[int, str]], n: int | None) -> str: ...
@@ -163,7 +164,7 @@ def evaluate(
     entries: Table,
     value: str | None,
     clip: bool | None,
-    more: tuple[int | None, int | None, int | None, float | None, float | None] | None,
+    more: tuple[int | None, int | None, int | None, float | None, float | None, str | None] | None,
 ) -> str: ...
 def world(
     users: int | None,

@@ -6,7 +6,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
 use s3cmtf::Error;
 use s3cmtf::discovery::{
-    self, ClusterParams, K, MOST_CLUSTERS, Reasons, Recommender, SEED, Space, TOP, TOP_OF_CONCEPTS,
+    self, ClusterParams, K, MOST_CLUSTERS, RankBy, Reasons, Recommender, SEED, Space, TOP, TOP_OF_CONCEPTS,
 };
 use s3cmtf::internal::files;
 use s3cmtf::internal::prepare::find_entity;
@@ -35,11 +35,13 @@ pub(crate) fn recommend<'py>(
     having: Vec<(String, Vec<String>)>,
     include_seen: bool,
     caution: Option<f32>,
+    score: Option<&str>,
     clip: Option<bool>,
 ) -> PyResult<Recommended<'py>> {
     let (whom, what, values, reasons) = detached(py, || {
         let recommender = recommender(run, (by, items), &at, &having, include_seen)?;
-        let recommender = recommender.cautious(caution.unwrap_or(0.0))?;
+        let score = score.map(RankBy::parse).transpose()?;
+        let recommender = recommender.cautious(caution.unwrap_or(0.0))?.ranked_by(score)?;
         let rows = rows(run, by, entities.as_deref())?;
         let reasons = Reasons::new(&recommender, run.data.as_ref(), 1)?;
         let best = recommender.best(&rows, n.unwrap_or(TOP));

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use s3cmtf::Error;
-use s3cmtf::discovery::{self, RankingParams};
+use s3cmtf::discovery::{self, RankBy, RankingParams};
 use s3cmtf::internal::input::known_entries;
 use serde_json::json;
 
@@ -11,8 +11,9 @@ use crate::error::detached;
 use crate::run::Run;
 use crate::table::Table;
 
-/// What recommendations are measured by: to whom, what, how many, from which value on, and with how much caution.
-type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>);
+/// What recommendations are measured by: to whom, what, how many, from which value on, with how much
+/// caution, and by what.
+type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>, Option<String>);
 
 /// How far predictions lie from the entries of a table, as JSON. With `more` also how good recommendations are, and errors by
 /// segment; what cannot be measured and was not asked for is a note.
@@ -33,8 +34,8 @@ pub(crate) fn evaluate(
         let (mut ranking, mut segments) = (None, None);
         let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();
         if let Some(more) = more {
-            let params = params(more);
             let asked = more != Options::default();
+            let params = params(more)?;
             match discovery::ranking(model, data, &entries, params) {
                 // Nobody has asked: a test of what training has seen is one of errors.
                 Err(Error::Problem(why)) if !asked => notes.push(why),
@@ -59,7 +60,9 @@ pub(crate) fn evaluate(
     convert::json(&measured)
 }
 
-fn params((by, items, k, relevant, caution): Options) -> RankingParams {
+fn params((by, items, k, relevant, caution, score): Options) -> Result<RankingParams, Error> {
     let usual = RankingParams::new(by, items);
-    RankingParams { k: k.unwrap_or(usual.k), relevant, caution: caution.unwrap_or(usual.caution), ..usual }
+    let score = score.as_deref().map(RankBy::parse).transpose()?;
+    let (k, caution) = (k.unwrap_or(usual.k), caution.unwrap_or(usual.caution));
+    Ok(RankingParams { k, relevant, caution, score, ..usual })
 }

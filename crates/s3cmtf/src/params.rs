@@ -164,16 +164,19 @@ pub enum Component {
     /// Samples are averaged, and not the last one kept.
     #[serde(alias = "average")]
     Averaging,
+    /// Which cells have a value is learnt too, for recommendations: see [`Choice`](crate::Choice). Values are predicted as without.
+    Choice,
 }
 
 impl Component {
     /// All of them.
-    pub const ALL: [Component; 5] = [
+    pub const ALL: [Component; 6] = [
         Component::RowNoise,
         Component::Relevance,
         Component::InteractionScales,
         Component::RaoBlackwell,
         Component::Averaging,
+        Component::Choice,
     ];
 
     /// Its name in the command and in files.
@@ -184,6 +187,7 @@ impl Component {
             Component::InteractionScales => "interaction-scales",
             Component::RaoBlackwell => "rao-blackwell",
             Component::Averaging => "averaging",
+            Component::Choice => "choice",
         }
     }
 }

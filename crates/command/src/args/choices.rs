@@ -1,6 +1,7 @@
 //! The words that some flags choose from, and what they mean to the library.
 
 use clap::ValueEnum;
+use s3cmtf::discovery::RankBy;
 use s3cmtf::internal::files::OutFormat;
 use s3cmtf::internal::table::did_you_mean;
 use s3cmtf::{
@@ -90,6 +91,27 @@ impl From<StartChoice> for Start {
     }
 }
 
+/// The words of `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RankByChoice {
+    /// The predicted value
+    Rating,
+    /// How likely it is chosen: learnt from which cells have a value
+    Choice,
+    /// Both: how likely it is chosen, times how far the predicted value is above the lowest
+    Both,
+}
+
+impl From<RankByChoice> for RankBy {
+    fn from(choice: RankByChoice) -> Self {
+        match choice {
+            RankByChoice::Rating => RankBy::Rating,
+            RankByChoice::Choice => RankBy::Choice,
+            RankByChoice::Both => RankBy::Both,
+        }
+    }
+}
+
 /// The words of `--absent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AbsentChoice {
@@ -143,6 +165,8 @@ pub(crate) enum ComponentChoice {
     /// Samples are averaged, rather than the last one kept
     #[value(alias = "average")]
     Averaging,
+    /// Which cells have a value is learnt too, for recommendations
+    Choice,
 }
 
 impl From<ComponentChoice> for Component {
@@ -153,6 +177,7 @@ impl From<ComponentChoice> for Component {
             ComponentChoice::InteractionScales => Component::InteractionScales,
             ComponentChoice::RaoBlackwell => Component::RaoBlackwell,
             ComponentChoice::Averaging => Component::Averaging,
+            ComponentChoice::Choice => Component::Choice,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use s3cmtf::discovery::{MOST_CLUSTERS, SEED, TOP, TOP_OF_CONCEPTS};
 
+use super::choices::RankByChoice;
 use super::{ProgressArgs, decimal, whole};
 
 /// What `clusters` was given.
@@ -81,6 +82,9 @@ pub(crate) struct RecommendArgs {
     /// come first [default: 0]
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true)]
     pub(crate) caution: Option<f32>,
+    /// What to rank by [default: both, where the model knows what is chosen and there is no caution; else rating]
+    #[arg(long, visible_alias = "score", value_name = "NAME")]
+    pub(crate) by: Option<RankByChoice>,
     /// Print one JSON object; for one entity only
     #[arg(long, help_heading = "Output", conflicts_with = "out")]
     pub(crate) json: bool,

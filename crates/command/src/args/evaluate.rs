@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::choices::RankByChoice;
 use super::{ClipArgs, DataArgs, ProgressArgs, SettingArgs, decimal, whole};
 
 /// What `evaluate` was given: a model, or what `fit` would be given and a number of folds.
@@ -22,14 +23,14 @@ pub(crate) struct EvaluateArgs {
     pub(crate) folds: Option<usize>,
     /// Ablation study of coupled matrices and of modes of times and circumstances: hold out a tenth of the model's training
     /// data, and train on the rest with the model's settings, with everything and without each of them, with two seeds
-    #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution"])]
+    #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution", "by"])]
     pub(crate) ablate: bool,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
     /// Only prediction errors. Otherwise, where the training data are saved with the model, also ranking metrics (recall, NDCG
     /// and coverage at k of items without a training entry, with the most popular items as a baseline), errors by the number of
     /// training entries, and errors by time if there is a mode of times
-    #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant"])]
+    #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant", "by"])]
     pub(crate) plain: bool,
     /// The mode to which items are recommended [default: the first]. This and the next three compute ranking metrics even if
     /// the training data are not saved with the model; items with a training entry are then recommended too
@@ -50,6 +51,15 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) caution: Option<f32>,
+    /// What to rank by [default: both, where the model knows what is chosen and there is no caution; else rating]
+    #[arg(
+        long,
+        visible_alias = "score",
+        value_name = "NAME",
+        help_heading = "Ranking",
+        conflicts_with = "folds"
+    )]
+    pub(crate) by: Option<RankByChoice>,
     // These need --folds; clap could say so only with a list of them all.
     #[command(flatten)]
     pub(crate) data: DataArgs,

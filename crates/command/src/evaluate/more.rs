@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use s3cmtf::discovery::{self, Ranking, RankingParams, Segments};
+use s3cmtf::discovery::{self, RankBy, Ranking, RankingParams, Segments};
 use s3cmtf::{Entries, Error, Model, Problem, Record};
 
 use crate::args::EvaluateArgs;
@@ -36,7 +36,8 @@ pub(super) fn measure(
         || args.relevant.is_some()
         || args.caution.is_some()
         || args.rank_by.is_some()
-        || args.items.is_some();
+        || args.items.is_some()
+        || args.by.is_some();
     let data = data(args, folder, (model, record), asked)?;
     if let Some(data) = &data {
         print::note_shared(test.name(), data.shared(test), test.len());
@@ -46,6 +47,7 @@ pub(super) fn measure(
         k: args.k.unwrap_or(usual.k),
         relevant: args.relevant,
         caution: args.caution.unwrap_or(usual.caution),
+        score: args.by.map(Into::into),
         ..usual
     };
     let ranking = (asked || data.is_some()).then(|| {
@@ -130,7 +132,12 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     let Ranking { rank_by, items, k, measured, of, .. } = ranking;
     let choice = if measured < of { format!(" of {of} (a random sample)") } else { String::new() };
     let seen = if ranking.without_seen { "seen ones left out" } else { "seen ones too" };
-    let title = format!("Top {k} of {items} for each {rank_by}, {measured} measured{choice}, {seen}:");
+    let by = match ranking.score {
+        RankBy::Choice => " by how likely they are chosen",
+        RankBy::Both => " by how likely they are chosen and liked",
+        _ => "",
+    };
+    let title = format!("Top {k} of {items} for each {rank_by}{by}, {measured} measured{choice}, {seen}:");
     let own = [ranking.recall, ranking.ndcg, ranking.coverage];
     let popular = ranking.popular.map(|popular| [popular.recall, popular.ndcg, popular.coverage]);
     let row = |(place, name): (usize, &str)| {

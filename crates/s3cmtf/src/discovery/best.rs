@@ -5,7 +5,8 @@
 //! by side, so that predictions of several users and items come about at once; of each user only as many are kept as are
 //! asked for. Memory grows with users and with items, never with their product.
 //!
-//! How little is known of a prediction is such a product too, of other queries and other rows (see `doubt.rs`).
+//! How little is known of a prediction is such a product too, of other queries and other rows (see `variance.rs`), and so is how likely
+//! it is chosen.
 
 use rayon::prelude::*;
 
@@ -26,8 +27,29 @@ pub struct Best {
     pub row: u32,
     /// What is predicted.
     pub value: f32,
-    /// What it is ranked by: what is predicted, less what is to be on the safe side.
+    /// What it is ranked by: what is predicted, less what is to be on the safe side, or how likely it is chosen and liked.
     pub rank_by: f32,
+}
+
+/// What a second product has to do with the rank of an item.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Second {
+    /// It is the variance of the prediction: so many standard deviations are taken off.
+    Variance(f32),
+    /// It alone decides.
+    Score,
+    /// It is multiplied by what the prediction is above this.
+    Times(f32),
+}
+
+impl Second {
+    fn key(self, prediction: f32, second: f32) -> f32 {
+        match self {
+            Second::Variance(caution) => prediction - caution * second.max(0.0).sqrt(),
+            Second::Score => second,
+            Second::Times(low) => second * (prediction - low).max(0.0),
+        }
+    }
 }
 
 /// The rows of a factor, ready to be searched.
@@ -70,16 +92,15 @@ impl Panels {
     }
 }
 
-/// The `top` best of each user, the best first, equal ones in their order. Where there is a search for the variances of
-/// predictions, they are ranked by what is left when so many standard deviations are taken off.
+/// The `top` best of each user, the best first, equal ones in their order; `second` has a part in their rank.
 pub(super) fn best<Q: Fn(u32, &mut [f32]) + Sync, D: Fn(u32, &mut [f32]) + Sync>(
     users: &[u32],
     top: usize,
     open: Open<'_>,
     values: &Search<'_, Q>,
-    variances: Option<(f32, &Search<'_, D>)>,
+    second: Option<(Second, &Search<'_, D>)>,
 ) -> Vec<Vec<Best>> {
-    let of_some = |users: &[u32]| best_of(users, top, open, values, variances);
+    let of_some = |users: &[u32]| best_of(users, top, open, values, second);
     users.par_chunks(USERS).flat_map_iter(of_some).collect()
 }
 
@@ -88,11 +109,11 @@ fn best_of<Q: Fn(u32, &mut [f32]), D: Fn(u32, &mut [f32])>(
     top: usize,
     open: Open<'_>,
     values: &Search<'_, Q>,
-    variances: Option<(f32, &Search<'_, D>)>,
+    second: Option<(Second, &Search<'_, D>)>,
 ) -> Vec<Vec<Best>> {
     let rows = values.panels.rows;
     let queries = values.queries(users);
-    let doubts = variances.map(|(caution, search)| (caution, search.panels, search.queries(users)));
+    let second = second.map(|(how, search)| (how, search.panels, search.queries(users)));
     let mut kept: Vec<Kept> = users.iter().map(|_| Kept::new(top.min(rows))).collect();
     let panels = rows.div_ceil(LANES);
     for start in (0..panels).step_by(PANELS) {
@@ -101,10 +122,10 @@ fn best_of<Q: Fn(u32, &mut [f32]), D: Fn(u32, &mut [f32])>(
             for panel in start..(start + PANELS).min(panels) {
                 let sums = products(query, values.panels.panel(panel));
                 let mut keys = sums;
-                if let Some((caution, panels, queries)) = &doubts {
-                    let variances = products(queries.group(group), panels.panel(panel));
-                    for (key, variance) in keys.iter_mut().flatten().zip(variances.iter().flatten()) {
-                        *key -= caution * variance.max(0.0).sqrt();
+                if let Some((how, panels, queries)) = &second {
+                    let others = products(queries.group(group), panels.panel(panel));
+                    for (key, other) in keys.iter_mut().flatten().zip(others.iter().flatten()) {
+                        *key = how.key(*key, *other);
                     }
                 }
                 let some = kept.iter_mut().zip(users).skip(group * TOGETHER).zip(sums.iter().zip(&keys));
@@ -251,7 +272,7 @@ mod tests {
             };
             let variances = Search { panels: &of_squares, query: square };
             for caution in [0.0, 0.7] {
-                let found = best(&names, top, open, &values, Some((caution, &variances)));
+                let found = best(&names, top, open, &values, Some((Second::Variance(caution), &variances)));
                 for (user, found) in names.iter().zip(&found) {
                     let dot = |item: &[f32]| own(*user).iter().zip(item).map(|(a, b)| a * b).sum::<f32>();
                     let doubt =
@@ -270,7 +291,7 @@ mod tests {
                     assert_eq!(found, &all, "rank {rank}, {items} items");
                 }
                 if caution == 0.0 {
-                    let plain = best(&names, top, open, &values, None::<(f32, &Search<'_, NoQuery>)>);
+                    let plain = best(&names, top, open, &values, None::<(Second, &Search<'_, NoQuery>)>);
                     assert_eq!(plain, found);
                 }
             }
@@ -278,11 +299,27 @@ mod tests {
     }
 
     #[test]
+    fn a_second_product_decides_alone_or_together_with_the_prediction() {
+        // Predictions 1, 2 and 3; scores 5, 4 and 1.
+        let (panels, scores) = (Panels::new(1, &[1.0, 2.0, 3.0]), Panels::new(1, &[5.0, 4.0, 1.0]));
+        let values = Search { panels: &panels, query: |_, to: &mut [f32]| to[0] = 1.0 };
+        let other = Search { panels: &scores, query: |_, to: &mut [f32]| to[0] = 1.0 };
+        let open = Open { seen: None, allowed: None };
+        let order = |how: Second| -> Vec<(u32, f32)> {
+            let found = best(&[0], 3, open, &values, Some((how, &other)));
+            found[0].iter().map(|best| (best.row, best.rank_by)).collect()
+        };
+        assert_eq!(order(Second::Score), [(0, 5.0), (1, 4.0), (2, 1.0)]);
+        assert_eq!(order(Second::Times(0.0)), [(1, 8.0), (0, 5.0), (2, 3.0)]);
+        assert_eq!(order(Second::Times(1.0)), [(1, 4.0), (2, 2.0), (0, 0.0)]);
+    }
+
+    #[test]
     fn of_equal_ones_the_first_are_kept() {
         let panels = Panels::new(1, &[1.0; 100]);
         let values = Search { panels: &panels, query: |_, to: &mut [f32]| to[0] = 2.0 };
         let open = Open { seen: None, allowed: None };
-        let found = best(&[0], 4, open, &values, None::<(f32, &Search<'_, NoQuery>)>);
+        let found = best(&[0], 4, open, &values, None::<(Second, &Search<'_, NoQuery>)>);
         let rows: Vec<u32> = found[0].iter().map(|best| best.row).collect();
         assert_eq!(rows, [0, 1, 2, 3]);
     }

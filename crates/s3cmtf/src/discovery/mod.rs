@@ -36,7 +36,7 @@ pub(crate) use known::rows;
 pub use marks::{Mark, Marks};
 pub use profile::{ConceptEffect, Reason, Reasons, about, interaction_norms, opposite};
 pub use ranking::{Measures, Ranking, RankingParams, ranking};
-pub use recommend::{Other, Recommender};
+pub use recommend::{Other, RankBy, Recommender};
 pub use segments::{Segment, Segments, segments};
 pub use similar::similar;
 pub use space::Space;

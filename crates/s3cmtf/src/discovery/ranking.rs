@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use super::recommend::Recommender;
+use super::recommend::{RankBy, Recommender};
 use super::{SEED, TOP, known};
 use crate::problem::UNKNOWN;
 use crate::{Entries, Error, Model, Problem};
@@ -33,6 +33,8 @@ pub struct RankingParams {
     pub seed: u64,
     /// See [`Recommender::cautious`].
     pub caution: f32,
+    /// See [`Recommender::ranked_by`].
+    pub score: Option<RankBy>,
 }
 
 impl RankingParams {
@@ -40,7 +42,7 @@ impl RankingParams {
     pub fn new(by: Option<usize>, items: Option<usize>) -> Self {
         let by = by.unwrap_or(usize::from(items == Some(0)));
         let items = items.unwrap_or(usize::from(by == 0));
-        RankingParams { by, items, k: TOP, relevant: None, most: MOST, seed: SEED, caution: 0.0 }
+        RankingParams { by, items, k: TOP, relevant: None, most: MOST, seed: SEED, caution: 0.0, score: None }
     }
 }
 
@@ -52,6 +54,8 @@ pub struct Ranking {
     pub rank_by: String,
     /// The mode of the items.
     pub items: String,
+    /// What they are ranked by.
+    pub score: RankBy,
     /// How many items are recommended.
     pub k: usize,
     /// What was measured: those that the model knows and that have something relevant in the test.
@@ -99,7 +103,8 @@ pub fn ranking(
     if k == 0 || params.most == 0 {
         return Err(Error::param("k", "1 or more", 0));
     }
-    let mut recommender = Recommender::new(model, by, items, &[])?.cautious(params.caution)?;
+    let mut recommender =
+        Recommender::new(model, by, items, &[])?.cautious(params.caution)?.ranked_by(params.score)?;
     if let Some(data) = data {
         recommender = recommender.without_seen(data)?;
     }
@@ -137,6 +142,7 @@ pub fn ranking(
     Ok(Ranking {
         rank_by: model.modes()[by].name().to_owned(),
         items: model.modes()[items].name().to_owned(),
+        score: recommender.rank_by(),
         k,
         measured: wanted.len(),
         of,

@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::best::{Best, Open, Panels, Search, best};
+use super::best::{Best, Open, Panels, Search, Second, best};
 use super::known::{self, Seen};
 use super::variance::PredictiveVariance;
-use crate::model::Core;
+use crate::model::{Choice, Core};
 use crate::table::did_you_mean;
 use crate::{Absent, Error, Model, Problem};
 
@@ -20,8 +20,48 @@ pub struct Recommender<'a> {
     weights: Vec<f32>,
     panels: Panels,
     doubt: Option<PredictiveVariance<'a>>,
+    choice: Option<(RankBy, &'a Choice, Panels)>,
     seen: Option<Seen>,
     allowed: Option<Vec<bool>>,
+}
+
+/// What items are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum RankBy {
+    /// Their predicted value.
+    Rating,
+    /// How likely they are chosen.
+    Choice,
+    /// Both: how likely they are chosen, times how far their predicted value is above the lowest there is.
+    Both,
+}
+
+impl RankBy {
+    /// All of them.
+    pub const ALL: [RankBy; 3] = [RankBy::Rating, RankBy::Choice, RankBy::Both];
+
+    /// Its name in the command.
+    pub fn name(self) -> &'static str {
+        match self {
+            RankBy::Rating => "rating",
+            RankBy::Choice => "choice",
+            RankBy::Both => "both",
+        }
+    }
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let names = RankBy::ALL.map(RankBy::name);
+        RankBy::ALL.into_iter().find(|by| by.name() == name).ok_or_else(|| {
+            let hint = did_you_mean(names, name);
+            Error::param("by", names.join(", "), format!("{name}{hint}"))
+        })
+    }
 }
 
 /// What stands for a mode that is neither that of the items nor that of those they are recommended to.
@@ -87,6 +127,7 @@ impl<'a> Recommender<'a> {
             items,
             others,
             doubt: None,
+            choice: None,
             seen: None,
             allowed: None,
         })
@@ -116,6 +157,39 @@ impl<'a> Recommender<'a> {
         self.doubt =
             Some(PredictiveVariance::new(uncertainty, (self.by, self.items), factor, &self.weights, caution));
         Ok(self)
+    }
+
+    /// Ranks items by what is asked for; where nothing is, by both, if the model knows what people choose, these are the modes of
+    /// which it does and there is no caution, else by the predicted value.
+    ///
+    /// # Errors
+    /// If the model does not know it, or there is caution, which is about predicted values alone.
+    pub fn ranked_by(mut self, by: Option<RankBy>) -> Result<Self, Error> {
+        let known = self.model.choice().filter(|_| [self.by, self.items] == Choice::MODES);
+        let usual = if known.is_some() && self.doubt.is_none() { RankBy::Both } else { RankBy::Rating };
+        let by = by.unwrap_or(usual);
+        self.choice = None;
+        if by == RankBy::Rating {
+            return Ok(self);
+        }
+        if self.doubt.is_some() {
+            return Err(Error::param("by", "rating when there is caution", by.name()));
+        }
+        let Some(choice) = known else {
+            return Err(Error::Problem(format!(
+                "the model does not know what is chosen, which ranking by {} needs: models of bayes do, for the first mode and the \
+                 second, unless nearly all cells have a value",
+                by.name()
+            )));
+        };
+        let items = &choice.factors()[1];
+        self.choice = Some((by, choice, Panels::new(items.rank(), items.values())));
+        Ok(self)
+    }
+
+    /// What items are ranked by.
+    pub fn rank_by(&self) -> RankBy {
+        self.choice.as_ref().map_or(RankBy::Rating, |(by, ..)| *by)
     }
 
     /// Leaves out what the data, which the model was trained on, have observed already.
@@ -236,7 +310,13 @@ impl<'a> Recommender<'a> {
             };
             (doubt.caution, Search { panels: &doubt.panels, query })
         });
-        let variances = variances.as_ref().map(|(caution, search)| (*caution, search));
+        if let Some((by, choice, panels)) = &self.choice {
+            let how =
+                if *by == RankBy::Choice { Second::Score } else { Second::Times(self.model.range()[0]) };
+            let query = |row: u32, to: &mut [f32]| to.copy_from_slice(choice.factors()[0].row(row as usize));
+            return best(rows, top, open, &values, Some((how, &Search { panels, query })));
+        }
+        let variances = variances.as_ref().map(|(caution, search)| (Second::Variance(*caution), search));
         best(rows, top, open, &values, variances)
     }
 

@@ -14,12 +14,12 @@ use super::seal;
 use crate::error::Reason;
 use crate::table::{Binning, Labels};
 use crate::{
-    Absent, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Mode, Model, Naming, Offsets, StdScale,
-    Uncertainty,
+    Absent, Choice, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Mode, Model, Naming, Offsets,
+    StdScale, Uncertainty,
 };
 
 /// The version of the format that is written; older ones are read as well.
-pub(super) const FORMAT: u64 = 4;
+pub(super) const FORMAT: u64 = 5;
 /// From this version on, files have a checksum.
 const SEALED: u64 = 4;
 
@@ -49,6 +49,9 @@ struct Header {
     /// What the values are called; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
+    /// Whether there are the rows of [`Choice`]; since version 5.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    choice: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,6 +121,7 @@ impl Header {
                 .offsets()
                 .map(|offsets| OffsetsHeader { mean: offsets.mean, lambdas: offsets.lambdas.clone() }),
             value: model.value().map(str::to_owned),
+            choice: model.choice().is_some(),
         }
     }
 }
@@ -224,6 +228,9 @@ pub(super) fn to_bytes(model: &Model) -> Result<Vec<u8>, SafeTensorError> {
         let rows = Tensor { shape: vec![rows.len()], numbers: Numbers::F32(rows) };
         tensors.push((format!("offset.{number}"), rows));
     }
+    for (number, factor) in model.choice().iter().flat_map(|choice| choice.factors()).enumerate() {
+        tensors.push((format!("choice.{number}"), factor_tensor(factor)));
+    }
     let header = serde_json::to_string(&Header::from_model(model))?;
     let mut bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), header)])))?;
     seal::seal(&mut bytes);
@@ -262,6 +269,7 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
     let uncertainty =
         header.noise.map(|noise| tensors.uncertainty(noise, scale, factors.len())).transpose()?;
     let offsets = header.offsets.map(|header| tensors.offsets(header, factors.len())).transpose()?;
+    let choice = header.choice.then(|| tensors.choice()).transpose()?;
     if let Some(name) = tensors.0.keys().next() {
         return Err(format!("has a tensor \"{name}\" that does not belong to its model").into());
     }
@@ -272,6 +280,10 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
     });
     let model = model.and_then(|model| match offsets {
         Some(offsets) => model.with_offsets(offsets),
+        None => Ok(model),
+    });
+    let model = model.and_then(|model| match choice {
+        Some(choice) => model.with_choice(choice),
         None => Ok(model),
     });
     let model = model.map(|model| model.with_value(header.value));
@@ -400,6 +412,14 @@ impl Tensors<'_> {
             |number: usize| Ok(self.take(&format!("offset.{number}"), Dtype::F32, f32::from_le_bytes)?.1);
         let rows = (0..modes).map(rows).collect::<Result<_, String>>()?;
         Ok(Offsets { mean, lambdas, rows })
+    }
+
+    fn choice(&mut self) -> Result<Choice, String> {
+        let factors = [self.factor("choice.0")?, self.factor("choice.1")?];
+        if factors[0].rank() != factors[1].rank() {
+            return Err("tensors \"choice.0\" and \"choice.1\" have rows of different lengths".into());
+        }
+        Ok(Choice::new(factors))
     }
 
     fn mode(&mut self, header: ModeHeader, prefix: &str, number: usize) -> Result<Mode, String> {

@@ -1,5 +1,6 @@
 //! What comes out: a core, a factor for each mode and for each coupled matrix.
 
+mod choice;
 mod core;
 mod normalize;
 mod offsets;
@@ -8,6 +9,7 @@ mod predict;
 mod std_scale;
 mod uncertainty;
 
+pub use self::choice::Choice;
 pub use self::core::Core;
 pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
@@ -163,6 +165,7 @@ pub struct Model {
     pub(crate) uncertainty: Option<Uncertainty>,
     pub(crate) offsets: Option<Offsets>,
     pub(crate) value: Option<String>,
+    pub(crate) choice: Option<Choice>,
 }
 
 impl Model {
@@ -212,8 +215,17 @@ impl Model {
                 ));
             }
         }
-        let model =
-            Model { modes, core, factors, coupled, range, uncertainty: None, offsets: None, value: None };
+        let model = Model {
+            modes,
+            core,
+            factors,
+            coupled,
+            range,
+            uncertainty: None,
+            offsets: None,
+            value: None,
+            choice: None,
+        };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {
             return fail("the model has numbers that are not finite".into());
         }

@@ -61,7 +61,7 @@ pub(super) fn recommendations(model: &Model, data: &Problem) -> Result<Section<R
     if chosen.is_empty() || what.rows() == 0 {
         return Ok(Section::Absent("There is nothing to recommend.".into()));
     }
-    let recommender = Recommender::new(model, people, things, &[])?.without_seen(data)?;
+    let recommender = Recommender::new(model, people, things, &[])?.ranked_by(None)?.without_seen(data)?;
     let best = recommender.best(&chosen, SHOWN);
     let reasons = Reasons::new(&recommender, Some(data), 2)?;
     let why = reasons.explain(&chosen, &best);

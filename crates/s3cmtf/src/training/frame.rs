@@ -23,6 +23,7 @@ pub(super) fn frame(problem: &Problem, entries: &Entries, weight: f32) -> Model 
         uncertainty: None,
         offsets: None,
         value: problem.value().map(str::to_owned),
+        choice: None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::als::AlsEngine;
 use super::bayes::BayesEngine;
 use super::checkpoint::EarlyStop;
 use super::engine::Engine;
-use super::ials::IalsEngine;
+use super::ials::{IalsEngine, choice};
 use super::job::{FitJob, FitResult, RunContext, Sets};
 use super::offsets;
 use super::opponents::OpponentEngine;
@@ -14,8 +14,8 @@ use super::run::{DataRecord, Stop};
 use super::sgd::SgdEngine;
 use super::train::train;
 use crate::Error;
-use crate::model::{Offsets, SimpleErrors};
-use crate::params::{Algorithm, CheckedParams, CommonParams, CoreKind, Params};
+use crate::model::{Choice, Offsets, SimpleErrors};
+use crate::params::{Algorithm, CheckedParams, CommonParams, Component, CoreKind, Params};
 use crate::problem::{EntrySource, HoldOut, Mode, Problem};
 
 /// So many products, about, are made to see whether entries are exact, but at least so many epochs are run: enough for a
@@ -119,12 +119,26 @@ impl<'a> RunContext<'a, '_> {
         // Before training, which takes the entries. Those that count as choices have no values to be compared with.
         let is_choice = matches!(params, CheckedParams::Ials(_));
         let baselines = (!is_choice).then(|| Baselines::new(&job)).transpose()?;
+        let choice = self.choice(&job);
         let mut engine = self.engine(job)?;
-        let result = train(engine.as_mut(), params.common(), self)?;
+        let mut result = train(engine.as_mut(), params.common(), self)?;
+        if let Some(choice) = choice {
+            result.model = result.model.with_choice(choice)?;
+        }
         match baselines {
             Some(baselines) => baselines.add_to(result),
             None => Ok(result),
         }
+    }
+
+    /// What people choose, where the algorithm learns that, too, and entries are in memory.
+    fn choice(&self, job: &FitJob<'_>) -> Option<Choice> {
+        let (CheckedParams::Bayes(params), EntrySource::Memory(entries)) = (job.params, &job.entries) else {
+            return None;
+        };
+        let CommonParams { seed, level, .. } = params.common;
+        let is_wanted = !params.without.contains(&Component::Choice);
+        is_wanted.then(|| choice(job.problem, entries, seed, level, self.interrupt)).flatten()
     }
 
     /// The engine of each algorithm.

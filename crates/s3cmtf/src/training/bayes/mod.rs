@@ -565,5 +565,6 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
         uncertainty: None,
         offsets: None,
         value: problem.value().map(str::to_owned),
+        choice: None,
     }
 }

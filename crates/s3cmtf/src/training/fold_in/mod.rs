@@ -12,7 +12,7 @@ use rows::{RowPrior, Rows, Side};
 
 use super::offsets;
 use crate::Error;
-use crate::model::{CoupledFactor, Factor, Model, Offsets, Uncertainty};
+use crate::model::{Choice, CoupledFactor, Factor, Model, Offsets, Uncertainty};
 use crate::params::{Algorithm, Params};
 use crate::problem::{Absent, Coupled, Duplicates, Entries, Naming, merge_entries};
 use crate::table::did_you_mean;
@@ -253,7 +253,15 @@ impl<'a> FoldIn<'a> {
         let modes = grown.iter().map(|grown| grown.mode.clone()).collect();
         let (core, coupled) = (self.model.core().clone(), self.model.coupled().to_vec());
         let model = Model::new(modes, core, factors.collect(), coupled, range)?;
-        let model = model.with_value(self.model.value().map(str::to_owned));
+        let mut model = model.with_value(self.model.value().map(str::to_owned));
+        if let Some(choice) = self.model.choice() {
+            // What new ids choose is what most do.
+            let spread = |mode: usize| {
+                let known = &choice.factors()[mode];
+                Factor::new(known.rank(), grown[mode].spread(known.values(), known.rank(), &known.average()))
+            };
+            model = model.with_choice(Choice::new(Choice::MODES.map(spread)))?;
+        }
         let Some(uncertainty) = self.model.uncertainty() else { return Ok(model) };
         let variances = rows.variances.into_iter().zip(&rows.ranks);
         model.with_uncertainty(Uncertainty {

@@ -1,6 +1,7 @@
 //! Choices in the order that each mode needs them, and what each counts.
 
 use crate::problem::Entries;
+use crate::training::frame::narrow;
 use crate::training::view::{Run, View};
 
 /// A user's choices count less, the more there are: by this power of their number, so that those who choose everything do not
@@ -78,6 +79,30 @@ impl Choices {
         let weights = scaled((0..rows[users]).map(|row| views[users].places(row).len()), USER_POWER);
         let weights = weights.into_iter().map(|weight| weight as f32).collect();
         Choices { users, items, rows: rows.to_vec(), views, shares, weights, counts, ridges }
+    }
+
+    /// The rows of a mode, of which those that nothing is known of are the average of the others: new users are offered what most choose.
+    /// Items that nobody has chosen stay at the end of every list.
+    pub(super) fn filled(&self, mode: usize, values: &[f32], rank: usize) -> Vec<f32> {
+        let mut values = values.to_vec();
+        let known = |row: usize| !self.views[mode].places(row).is_empty();
+        let rows: Vec<usize> = (0..self.rows[mode]).filter(|&row| known(row)).collect();
+        if mode == self.items || rows.is_empty() {
+            return values;
+        }
+        let mut average = vec![0.0f64; rank];
+        for &row in &rows {
+            let row = &values[row * rank..][..rank];
+            average
+                .iter_mut()
+                .zip(row)
+                .for_each(|(sum, &value)| *sum += f64::from(value) / rows.len() as f64);
+        }
+        for row in (0..self.rows[mode]).filter(|&row| !known(row)) {
+            let row = &mut values[row * rank..][..rank];
+            row.iter_mut().zip(&average).for_each(|(value, &average)| *value = narrow(average));
+        }
+        values
     }
 
     /// How many there are.

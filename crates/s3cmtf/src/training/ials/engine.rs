@@ -12,7 +12,7 @@ use super::sweep::{Objective, State};
 use crate::Error;
 use crate::model::{Core, Factor, Model};
 use crate::params::IalsParams;
-use crate::problem::{Entries, EntrySource, HoldOut, Problem};
+use crate::problem::{Entries, EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
 use crate::training::coupled::Scaled;
 use crate::training::engine::{Best, Engine, Rmses};
@@ -29,8 +29,6 @@ const HELD: f64 = 0.1;
 const FEWEST: usize = 20;
 /// Sweeps that are left for all choices when the search is over.
 const LAST: usize = 5;
-/// How large random numbers are at the start.
-const SMALL: f32 = 0.1;
 
 /// A problem, and the state that is being improved.
 pub(in crate::training) struct IalsEngine {
@@ -87,7 +85,7 @@ impl IalsEngine {
             level,
             confidence: *confidence,
             setting: asked.usual(),
-            state: start(problem, rank, common.seed, (users, items)),
+            state: State::start(&choices, rank, common.seed),
             trial: None,
             reported: None,
             frame: Model { range: [0.0, 1.0], ..frame(problem, &entries, 1.0) },
@@ -95,6 +93,8 @@ impl IalsEngine {
             choices,
             entries,
         };
+        let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
+        engine.state.columns = engine.matrices.iter().map(columns).collect();
         engine.search(asked, common.epochs, common.seed)?;
         if let Some(warm) = context.warm {
             engine.take_over(warm)?;
@@ -198,9 +198,7 @@ impl Engine for IalsEngine {
         let mut model = self.frame.clone();
         model.core = Core::Diagonal(vec![1.0; self.rank]);
         let factor = |(mode, values): (usize, &Vec<f32>)| {
-            let mut values = values.clone();
-            self.fill_unknown(mode, &mut values);
-            Factor::new(self.rank, values)
+            Factor::new(self.rank, self.choices.filled(mode, values, self.rank))
         };
         model.factors = self.state.factors.iter().enumerate().map(factor).collect();
         for ((coupled, scaled), columns) in
@@ -251,50 +249,6 @@ impl Engine for IalsEngine {
             }
         }
         Ok(None)
-    }
-}
-
-impl IalsEngine {
-    /// Rows that nothing is known of are the average of the others: those of new users are offered what most choose.
-    fn fill_unknown(&self, mode: usize, values: &mut [f32]) {
-        let (view, rank) = (&self.choices.views[mode], self.rank);
-        let unknown: Vec<usize> = (0..view.rows()).filter(|&row| view.places(row).is_empty()).collect();
-        let known = view.rows() - unknown.len();
-        // Items that nobody has chosen are at the end of every list.
-        if mode == self.choices.items || unknown.is_empty() || known == 0 {
-            return;
-        }
-        let mut average = vec![0.0f64; rank];
-        for row in (0..view.rows()).filter(|&row| !view.places(row).is_empty()) {
-            let row = &values[row * rank..][..rank];
-            average.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value) / known as f64);
-        }
-        for row in unknown {
-            let row = &mut values[row * rank..][..rank];
-            row.iter_mut().zip(&average).for_each(|(value, &average)| *value = narrow(average));
-        }
-    }
-}
-
-/// Small random rows of users and items; rows of contexts are 1.
-fn start(problem: &Problem, rank: usize, seed: u64, (users, items): (usize, usize)) -> State {
-    use rand::SeedableRng;
-    use rand_distr::{Distribution, StandardNormal};
-    let size = SMALL / (rank as f32).sqrt();
-    let rows = |mode: usize| {
-        let count = problem.modes()[mode].rows() * rank;
-        if mode != users && mode != items {
-            return vec![1.0; count];
-        }
-        let own = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (0x6961 + mode as u64);
-        let mut generator = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(own);
-        let normal = |_| -> f32 { StandardNormal.sample(&mut generator) };
-        (0..count).map(normal).map(|value: f32| size * value).collect()
-    };
-    let columns = |columns: &crate::problem::Coupled| vec![0.0; columns.columns().rows() * rank];
-    State {
-        factors: (0..problem.order()).map(rows).collect(),
-        columns: problem.coupled().iter().map(columns).collect(),
     }
 }
 

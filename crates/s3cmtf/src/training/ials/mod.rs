@@ -5,6 +5,7 @@
 //! Koren and Volinsky, 2008). How strong the regulariser is and what an absent cell counts is found on choices held out, by how
 //! far up they are in the ranking. docs/method.md has the objective.
 
+mod choice;
 mod choices;
 mod engine;
 mod held_out;
@@ -14,4 +15,5 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub(super) use choice::choice;
 pub(super) use engine::IalsEngine;

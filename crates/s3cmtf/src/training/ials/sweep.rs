@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use s3cmtf_kernels::{Level, NormalEquations};
 
@@ -23,6 +26,31 @@ const PIECE: usize = 512;
 pub(super) struct State {
     pub(super) factors: Vec<Vec<f32>>,
     pub(super) columns: Vec<Vec<f64>>,
+}
+
+/// How large random numbers are at the start.
+const SMALL: f32 = 0.1;
+
+impl State {
+    /// Small random rows of users and items; rows of contexts are 1, and columns are to be found.
+    pub(super) fn start(choices: &Choices, rank: usize, seed: u64) -> Self {
+        let size = SMALL / (rank as f32).sqrt();
+        let rows = |mode: usize| {
+            let count = choices.rows[mode] * rank;
+            if mode != choices.users && mode != choices.items {
+                return vec![1.0; count];
+            }
+            let own = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (0x6961 + mode as u64);
+            let mut generator = Xoshiro256PlusPlus::seed_from_u64(own);
+            (0..count)
+                .map(|_| {
+                    let normal: f32 = StandardNormal.sample(&mut generator);
+                    size * normal
+                })
+                .collect()
+        };
+        State { factors: (0..choices.rows.len()).map(rows).collect(), columns: Vec::new() }
+    }
 }
 
 /// An objective.

@@ -57,6 +57,7 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
         uncertainty: None,
         offsets: None,
         value: problem.value().map(str::to_owned),
+        choice: None,
     };
     if let Some(warm) = warm {
         take_over(&mut model, warm);
