@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use s3cmtf::discovery::{Ranking, Segments};
 use s3cmtf::internal::files;
-use s3cmtf::{Errors, Params, Run};
+use s3cmtf::{Algorithm, Errors, Params, Run};
 use serde::Serialize;
 
 use crate::args::{DataArgs, EvaluateArgs};
@@ -56,9 +56,11 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let Run { model, record } = files::load(folder)?;
     let value = value.as_deref().or(model.value());
     let entries = problem::read_more(tensor, model.modes(), value, file)?;
-    let errors = waiting("measuring errors", args.progress.quiet, || {
-        model.evaluate(&entries, args.clip.clips(&model))
-    })?;
+    // A choice has no value to be predicted: how far its score is from 1 is measured.
+    let is_choice = record.params.algorithm == Algorithm::Ials;
+    let valued = if is_choice { &entries.chosen() } else { &entries };
+    let errors =
+        waiting("measuring errors", args.progress.quiet, || model.evaluate(valued, args.clip.clips(&model)))?;
     let names = unknown::named(model.modes(), entries.cells(), None);
     print::note_unknown(entries.name(), errors.unknown, errors.entries, &names);
     errors.note(model.modes()).iter().for_each(print::note);

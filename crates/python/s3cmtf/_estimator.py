@@ -24,7 +24,7 @@ from ._parts import Array
 from ._plot import Plot
 from ._progress import Epoch, Watcher
 from ._saved import Saved
-from ._tables import Given, given, surprises
+from ._tables import Given, given, sparse_cells, surprises
 
 logger = logging.getLogger("s3cmtf")
 
@@ -56,8 +56,9 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     core_kind : full (Tucker) or diagonal (CP), which it is in cmtf-opt, cmtf-als and sals. In a CP model of bayes the first columns are
         the mean and an offset per mode, so that the rank
         is at least the number of modes plus 2; those of sgd and als have no such columns.
-    algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks; or a method that the S3CMTF paper compares
-        with: cmtf-opt, cmtf-als and sals, which are CP, and tucker-als. None is bayes, or sgd with a parameter that only sgd has.
+    algorithm : bayes, sgd, or als, which recovers a tensor that has exactly the given ranks; ials, for implicit feedback; or a method that the S3CMTF paper compares
+        with: cmtf-opt, cmtf-als and sals, which are CP, and tucker-als. None is bayes, or sgd with a parameter that only sgd has,
+        and ials with ``absent="zeros"``.
     without : bayes: components of the model to ablate, to see what each contributes.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. If they are None, ``method`` is fast (opt in
         ``"paper"``, or naive), ``scheme`` blocks (lock-free in ``"paper"``), ``start`` mean (random in ``"paper"``), and ``rate``
@@ -65,10 +66,15 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     shuffle, core_update, small_modes, zeros_update : sgd: what the paper does otherwise. When entries are shuffled: once, or
         every-epoch; who updates the core: averaged copies, or one-thread; rows of small modes: private copies, or shared;
         coupled matrices with zeros: an implicit step, or per-cell. None is the first of each, and the second in ``"paper"``.
+    absent : what absent cells of the tensor are: ``"missing"``, or ``"zeros"`` for implicit feedback: an entry is a choice, whatever
+        its value, and what was not chosen counts as a zero of less weight. None is zeros in ials, else missing.
+    absent_weight, confidence : ials: what an absent cell counts against a choice, above 0 and below 1; None finds it on held-out
+        choices. A choice of value v counts 1 + ``confidence`` v.
     start, absent, optimizer, block, weighted : cmtf-opt, cmtf-als, sals, tucker-als. ``start`` may be offsets, too. ``absent``: what absent
         cells of the tensor are, missing or zeros (not in sals). ``optimizer``: lbfgs or cg in cmtf-opt. ``block``: how many columns sals
         solves for at a time, and ``weighted``: whether its regularization of a row grows with the row's entries.
-    lambda_reg, lambda_couple : not in bayes. ``lambda_reg`` is 5, 0.1 in ``"paper"`` and 1 in als if it is None.
+    lambda_reg, lambda_couple : not in bayes. ``lambda_reg`` is 5, 0.1 in ``"paper"`` and 1 in als if it is None; ials finds it on
+        held-out choices.
     epochs : the maximum number of epochs (bayes: Gibbs sweeps). None is 120 in bayes, 500 in als, 100 in cmtf-opt, else 50.
     orthogonal : whether to orthogonalize the factors after training. None is False, and True in ``"paper"``.
     patience : early stopping after so many epochs without a better RMSE on held-out entries; None never stops.
@@ -112,7 +118,9 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         zeros_update: str | None = None,
         deterministic: bool = False,
         start: str | None = None,
-        absent: str = "missing",
+        absent: str | None = None,
+        absent_weight: float | None = None,
+        confidence: float = 0.0,
         optimizer: str = "lbfgs",
         block: int = 10,
         weighted: bool = False,
@@ -152,6 +160,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         self.deterministic = deterministic
         self.start = start
         self.absent = absent
+        self.absent_weight = absent_weight
+        self.confidence = confidence
         self.optimizer = optimizer
         self.block = block
         self.weighted = weighted
@@ -193,7 +203,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         Parameters
         ----------
         X : a table with a row per observed cell: pandas, polars, pyarrow, a dict of arrays, an array of coordinates,
-            ``sparse.COO``, a path or a pattern, or several paths.
+            ``sparse.COO``, a path or a pattern, or several paths. With ``absent="zeros"`` also a matrix of ``scipy.sparse``.
         y : the values, where they are not a column of ``X``.
         modes, value, couple : in place of those of the constructor.
         eval_set : a test set, as ``X`` or as ``(X, y)``, whose RMSE is in the history; it does not influence training.
@@ -242,6 +252,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         couple: Sequence[Coupled] | Coupled | None,
         skip_empty: bool = False,
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
+        if self.absent == "zeros" and y is None:
+            X, y = sparse_cells(X)
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes
         if isinstance(said, str):

@@ -126,6 +126,15 @@ def surprises(
     return found
 
 
+def sparse_cells(data: Any) -> tuple[Any, Any]:
+    """The coordinates and values of a matrix of ``scipy.sparse`` whose absent cells are zeros; anything else as it is."""
+    if not is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
+        return data, None
+    cells = data.tocoo()
+    there = cells.data != 0
+    return np.column_stack([cells.row[there], cells.col[there]]), cells.data[there]
+
+
 def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = None) -> tuple[Given, str | None]:
     """A table of what people have, and the heading of `y`, which becomes its last column.
 
@@ -140,7 +149,8 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
     if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
         raise TypeError(
             "Sparse data are not coordinates: of a matrix of scipy.sparse, cells = X.tocoo(), give "
-            "np.column_stack([cells.row, cells.col]) and cells.data; one that is to be coupled goes to Coupled"
+            "np.column_stack([cells.row, cells.col]) and cells.data, or absent=\"zeros\" if what is absent is a zero; one that is to be "
+            "coupled goes to Coupled"
         )
     if is_instance(data, "polars", "LazyFrame"):
         data = data.collect()

@@ -1,9 +1,9 @@
 //! How good a model is on entries that are known.
 
 use pyo3::prelude::*;
-use s3cmtf::Error;
 use s3cmtf::discovery::{self, RankBy, RankingParams};
 use s3cmtf::internal::input::known_entries;
+use s3cmtf::{Algorithm, Error};
 use serde_json::json;
 
 use crate::convert;
@@ -30,12 +30,17 @@ pub(crate) fn evaluate(
     let measured = detached(py, || {
         let entries = known_entries(&given, model.modes(), value.or(model.value()), &mut |_| ())?;
         let clip = clip.unwrap_or_else(|| model.clips());
-        let errors = model.evaluate(&entries, clip)?;
+        // A choice has no value to be predicted: how far its score is from 1 is measured.
+        let is_choice = run.run.record.params.algorithm == Algorithm::Ials;
+        let valued = if is_choice { &entries.chosen() } else { &entries };
+        let errors = model.evaluate(valued, clip)?;
         let (mut ranking, mut segments) = (None, None);
         let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();
         if let Some(more) = more {
             let asked = more != Options::default();
-            let params = params(more)?;
+            let mut params = params(more)?;
+            // Whatever was chosen is relevant.
+            params.relevant = params.relevant.or(is_choice.then_some(f64::MIN));
             match discovery::ranking(model, data, &entries, params) {
                 // Nobody has asked: a test of what training has seen is one of errors.
                 Err(Error::Problem(why)) if !asked => notes.push(why),
@@ -47,7 +52,7 @@ pub(crate) fn evaluate(
                 }
                 measured => ranking = Some(measured?),
             }
-            segments = Some(discovery::segments(model, data, &entries, &[params.by, params.items], clip)?);
+            segments = Some(discovery::segments(model, data, valued, &[params.by, params.items], clip)?);
         }
         Ok(json!({
             "errors": errors,

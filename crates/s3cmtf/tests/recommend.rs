@@ -227,7 +227,7 @@ fn ranking_measures_are_those_of_predictions_of_every_cell() {
     let (problem, test) = problem();
     for model in &models(&problem)[..2] {
         let params =
-            RankingParams { by: 0, items: 1, k: 5, relevant: Some(3.5), most: 1000, seed: 1, caution: 0.0 };
+            RankingParams { by: 0, items: 1, k: 5, relevant: Some(3.5), most: 1000, seed: 1, caution: 0.0, score: None };
         let found = ranking(model, Some(&problem), &test, params).unwrap();
         let seen = seen(&problem);
         let (mut recall, mut ndcg, mut count, mut shown) = (0.0, 0.0, 0.0, HashSet::new());

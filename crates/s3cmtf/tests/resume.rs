@@ -66,6 +66,11 @@ fn the_papers_order_goes_on() {
 }
 
 #[test]
+fn choices_go_on_while_settings_are_tried_and_when_they_are_known() {
+    checkpoints_lead_to_the_same_model(&Params { ranks: vec![4], epochs: 40, ..Params::ials() }, 5);
+}
+
+#[test]
 fn draws_go_on() {
     every_checkpoint_leads_to_the_same_model(&Params { ranks: vec![4], epochs: 10, ..Params::default() });
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use s3cmtf::discovery::{self, RankBy, Ranking, RankingParams, Segments};
-use s3cmtf::{Entries, Error, Model, Problem, Record};
+use s3cmtf::{Algorithm, Entries, Error, Model, Problem, Record};
 
 use crate::args::EvaluateArgs;
 use crate::failure::usage;
@@ -43,9 +43,11 @@ pub(super) fn measure(
         print::note_shared(test.name(), data.shared(test), test.len());
     }
     let usual = RankingParams::new(Some(by), Some(items));
+    let is_choice = record.params.algorithm == Algorithm::Ials;
     let params = RankingParams {
         k: args.k.unwrap_or(usual.k),
-        relevant: args.relevant,
+        // Whatever was chosen is.
+        relevant: args.relevant.or(is_choice.then_some(f64::MIN)),
         caution: args.caution.unwrap_or(usual.caution),
         score: args.by.map(Into::into),
         ..usual
@@ -64,7 +66,8 @@ pub(super) fn measure(
         ranking => ranking?,
     };
     let segments = waiting("measuring segments", args.progress.quiet, || {
-        discovery::segments(model, data.as_ref(), test, &[by, items], args.clip.clips(model))
+        let valued = if is_choice { &test.chosen() } else { test };
+        discovery::segments(model, data.as_ref(), valued, &[by, items], args.clip.clips(model))
     })?;
     Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
 }

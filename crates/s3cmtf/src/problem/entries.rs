@@ -117,6 +117,11 @@ impl Entries {
         self.values.iter().fold([first, first], |[low, high], &value| [low.min(value), high.max(value)])
     }
 
+    /// The same cells as choices: each has the value 1.
+    pub fn chosen(&self) -> Entries {
+        Entries { values: vec![1.0; self.len()].into(), ..self.clone() }
+    }
+
     /// The same entries; unknown rows become the given one of their mode.
     pub(crate) fn known_or(mut self, rows: &[usize]) -> Entries {
         for (array, &other) in self.cells.indices_mut().iter_mut().zip(rows) {

@@ -5,8 +5,8 @@ use super::*;
 use crate::files::owned::check_not_owned;
 use crate::table::{Binning, time::Bin};
 use crate::{
-    Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale, Stop,
-    Summary, Uncertainty,
+    Choice, Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale,
+    Stop, Summary, Uncertainty,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -109,6 +109,8 @@ fn full() -> Model {
         rows: vec![vec![0.5, -0.1, 0.0, 1.0 / 3.0], vec![0.2; 3], vec![-0.3; 2]],
     })
     .unwrap()
+    .with_choice(Choice::new([factor(4, 2), factor(3, 2)]))
+    .unwrap()
 }
 
 fn squared(mut factor: Factor) -> Factor {
@@ -175,7 +177,7 @@ fn what_is_saved_is_loaded() {
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
         let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
         assert_eq!(json["model"]["modes"][0]["rank"], 2);
-        assert_eq!(json["format"], 4);
+        assert_eq!(json["format"], 5);
     }
 }
 
@@ -183,7 +185,7 @@ fn what_is_saved_is_loaded() {
 fn a_model_of_version_1_is_loaded() {
     // What version 2 has more is optional.
     let bytes = with_header(&diagonal(), |header| {
-        let old = header.replace(r#"\"format\":4"#, r#"\"format\":1"#);
+        let old = header.replace(r#"\"format\":5"#, r#"\"format\":1"#);
         assert_ne!(old, header);
         old
     });
@@ -225,11 +227,11 @@ fn broken_models_say_what_is_wrong() {
     let model = &full();
     for (from, to, what) in [
         (
-            r#"\"format\":4"#,
+            r#"\"format\":5"#,
             r#"\"format\":7"#,
-            "has format version 7, but this version of s3cmtf reads 1 to 4",
+            "has format version 7, but this version of s3cmtf reads 1 to 5",
         ),
-        (r#"\"format\":4,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        (r#"\"format\":5,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
         ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
         (
             r#"\"size\":2"#,
@@ -255,6 +257,8 @@ fn broken_models_say_what_is_wrong() {
         (r#"\"time\":\"month\""#, r#"\"time\":\"mnth\""#, "metadata cannot be read: unknown variant `mnth`"),
         ("variance.0", "variance.9", "has no tensor \"variance.0\""),
         ("offset.0", "offset.9", "has no tensor \"offset.0\""),
+        ("choice.1", "choice.9", "has no tensor \"choice.1\""),
+        (r#",\"choice\":true"#, "", "has a tensor \"choice."),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.0,1000.0]", "the offsets do not fit the model"),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.1]", "the offsets do not fit the model"),
         ("\\\"noise\\\":0.3", "\\\"noise\\\":-0.3", "the uncertainty does not fit the model"),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
-use super::held_out::HeldOut;
+use super::held_out::{HeldOut, is_better};
 use super::search::{Asked, NUMBERS, Next, Search};
 use super::setting::Setting;
 use super::sweep::{Objective, State};
@@ -49,7 +49,8 @@ pub(in crate::training) struct IalsEngine {
 struct Trial {
     held: HeldOut,
     search: Search,
-    best: Option<State>,
+    /// The best state, and what its users gain.
+    best: Option<(State, Vec<f64>)>,
 }
 
 impl IalsEngine {
@@ -151,13 +152,16 @@ impl IalsEngine {
     /// Goes on with the next setting, or with all choices.
     fn next(&mut self) {
         let Some(trial) = &mut self.trial else { return };
-        let (held, choices, state, rank) = (&trial.held, &self.choices, &self.state, self.rank);
-        let (next, better) = trial.search.swept(|| held.ndcg(choices, state, rank));
+        let mut gains = Vec::new();
+        let (next, better) = trial.search.swept(|| {
+            gains = trial.held.gains(&self.choices, &self.state, self.rank);
+            trial.best.as_ref().is_none_or(|(_, best)| is_better(&gains, best))
+        });
         if better {
-            trial.best = Some(self.state.clone());
+            trial.best = Some((self.state.clone(), gains));
         }
         if next != Next::Sweep
-            && let Some(best) = &trial.best
+            && let Some((best, _)) = &trial.best
         {
             self.state = best.clone();
         }
@@ -221,7 +225,7 @@ impl Engine for IalsEngine {
         arrays.put_doubles("setting", &self.setting.numbers().map(|number| number.min(f64::MAX)));
         if let Some(trial) = &self.trial {
             arrays.put_doubles("search", &trial.search.numbers());
-            if let Some(best) = &trial.best {
+            if let Some((best, _)) = &trial.best {
                 put_state("best", best, &mut arrays);
             }
         }
@@ -245,7 +249,8 @@ impl Engine for IalsEngine {
             } else if numbers[1] > 0.0 {
                 let mut best = self.state.clone();
                 get_state("best", &mut best, &mut arrays)?;
-                trial.best = Some(best);
+                let gains = trial.held.gains(&self.choices, &best, self.rank);
+                trial.best = Some((best, gains));
             }
         }
         Ok(None)

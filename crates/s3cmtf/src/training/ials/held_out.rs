@@ -10,6 +10,9 @@ use crate::training::view::View;
 /// No more users than this are looked at: they say enough.
 const MOST: usize = 2000;
 
+/// Places that count: what comes after is not looked at by those to whom it is recommended, and settings that are good there are others.
+const TOP: f64 = 20.0;
+
 /// Choices that were held out.
 pub(super) struct HeldOut {
     view: View,
@@ -34,8 +37,8 @@ impl HeldOut {
         self.users.len()
     }
 
-    /// The mean over users of the normalised discounted cumulative gain of the whole ranking, without what they chose before.
-    pub(super) fn ndcg(&self, choices: &Choices, state: &State, rank: usize) -> f64 {
+    /// For each user the normalised discounted cumulative gain of the first [`TOP`], without what they chose before.
+    pub(super) fn gains(&self, choices: &Choices, state: &State, rank: usize) -> Vec<f64> {
         let items = &state.factors[choices.items];
         let before = &choices.views[choices.users];
         let one = |(scores, shared): &mut (Vec<f32>, Scores<'_>), &user: &usize| {
@@ -58,13 +61,20 @@ impl HeldOut {
             }
             gain / ideal
         };
-        let gains: Vec<f64> =
-            self.users.par_iter().map_init(|| (Vec::new(), Scores::new(&self.view, rank)), one).collect();
-        gains.iter().sum::<f64>() / self.users.len().max(1) as f64
+        self.users.par_iter().map_init(|| (Vec::new(), Scores::new(&self.view, rank)), one).collect()
     }
+}
+
+/// Whether some gains are better than others of the same users, by more than chance: by one standard error of the mean difference.
+pub(super) fn is_better(gains: &[f64], than: &[f64]) -> bool {
+    let count = gains.len() as f64;
+    let differences = || gains.iter().zip(than).map(|(gain, than)| gain - than);
+    let mean = differences().sum::<f64>() / count;
+    let variance = differences().map(|difference| (difference - mean).powi(2)).sum::<f64>() / count;
+    mean > 0.0 && mean >= (variance / count).sqrt()
 }
 
 /// What an item counts that so many are before.
 fn discount(before: f64) -> f64 {
-    1.0 / (before + 2.0).log2()
+    if before < TOP { 1.0 / (before + 2.0).log2() } else { 0.0 }
 }

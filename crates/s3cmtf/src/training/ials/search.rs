@@ -1,4 +1,4 @@
-//! The search for a setting: one number after the other, each value from where the best so far has come to.
+//! The search for a setting: one number after the other, the usual value first, and each value from where the best so far has come to.
 
 use super::setting::Setting;
 
@@ -6,7 +6,7 @@ use super::setting::Setting;
 const FIRST: usize = 6;
 const EACH: usize = 3;
 /// What is tried, in the order in which it is.
-const LAMBDAS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
+const LAMBDAS: [f64; 5] = [1.0, 0.7, 1.4, 0.5, 2.0];
 const ABSENT: [f64; 2] = [0.15, 0.9];
 const CONTEXT: [f64; 2] = [0.1, 0.01];
 const COUPLE: [f64; 2] = [0.1, 1.0];
@@ -69,10 +69,9 @@ pub(super) struct Search {
     /// What is still to be tried of the stage, and the number of the stage.
     rest: Vec<f64>,
     stage: usize,
-    /// The best setting and how good it is.
-    best: Option<(Setting, f64)>,
-    /// How good all were so far.
-    scores: Vec<f64>,
+    best: Option<Setting>,
+    /// Of all settings so far, whether each was better than those before.
+    better: Vec<bool>,
 }
 
 /// What comes next.
@@ -98,7 +97,7 @@ impl Search {
             stage: 0,
             sweeps: 0,
             best: None,
-            scores: Vec::new(),
+            better: Vec::new(),
             stages,
             setting,
             asked,
@@ -135,7 +134,7 @@ impl Search {
     /// Tries the next value of the stage; `false` if there is none.
     fn take(&mut self) -> bool {
         let Some(value) = self.rest.pop() else { return false };
-        let setting = self.best.map_or(self.setting, |(setting, _)| setting);
+        let setting = self.best();
         self.setting = match self.stages[self.stage] {
             Stage::Lambda => Setting { lambda: value, ..setting },
             Stage::Absent => Setting { absent: value, ..setting },
@@ -146,18 +145,17 @@ impl Search {
         true
     }
 
-    /// Takes note of a sweep; `judge` says how good the state is, and is asked when the setting has had all of its sweeps. Says
-    /// what comes next, and whether the state is the best so far.
-    pub(super) fn swept(&mut self, judge: impl FnOnce() -> f64) -> (Next, bool) {
+    /// Takes note of a sweep; `judge` says whether the state is better than the best so far, and is asked when the setting has had all
+    /// of its sweeps. Says what comes next, and whether it is.
+    pub(super) fn swept(&mut self, judge: impl FnOnce() -> bool) -> (Next, bool) {
         self.sweeps += 1;
-        if self.sweeps < if self.scores.is_empty() { FIRST } else { EACH } {
+        if self.sweeps < if self.better.is_empty() { FIRST } else { EACH } {
             return (Next::Sweep, false);
         }
-        let score = judge();
-        self.scores.push(score);
-        let better = self.best.is_none_or(|(_, best)| score > best);
+        let better = judge();
+        self.better.push(better);
         if better {
-            self.best = Some((self.setting, score));
+            self.best = Some(self.setting);
         }
         while !self.take() {
             self.stage += 1;
@@ -170,16 +168,16 @@ impl Search {
     /// All that the rest of the search depends on.
     pub(super) fn numbers(&self) -> [f64; NUMBERS] {
         let mut numbers = [0.0; NUMBERS];
-        numbers[..2].copy_from_slice(&[self.sweeps as f64, self.scores.len() as f64]);
-        numbers[2..].iter_mut().zip(&self.scores).for_each(|(number, &score)| *number = score);
+        numbers[..2].copy_from_slice(&[self.sweeps as f64, self.better.len() as f64]);
+        numbers[2..].iter_mut().zip(&self.better).for_each(|(number, &better)| *number = better.into());
         numbers
     }
 
     /// Goes on from there; returns `false` if it was over.
-    pub(super) fn go_on(&mut self, [sweeps, count, scores @ ..]: [f64; NUMBERS]) -> bool {
-        for &score in scores.iter().take(count as usize) {
+    pub(super) fn go_on(&mut self, [sweeps, count, better @ ..]: [f64; NUMBERS]) -> bool {
+        for &better in better.iter().take(count as usize) {
             let next = loop {
-                let (next, _) = self.swept(|| score);
+                let (next, _) = self.swept(|| better > 0.0);
                 if next != Next::Sweep {
                     break next;
                 }
@@ -194,7 +192,7 @@ impl Search {
 
     /// The best setting so far.
     pub(super) fn best(&self) -> Setting {
-        self.best.map_or(self.setting, |(setting, _)| setting)
+        self.best.unwrap_or(self.setting)
     }
 }
 
@@ -205,9 +203,12 @@ mod tests {
     /// The setting that is found where settings are as good as `score` says, and the sweeps that it takes.
     fn found(asked: Asked, score: impl Fn(Setting) -> f64) -> (Setting, usize) {
         let mut search = Search::new(asked).unwrap();
+        let mut best = f64::NEG_INFINITY;
         for sweep in 1.. {
-            let setting = search.setting;
-            if search.swept(|| score(setting)).0 == Next::Over {
+            let own = score(search.setting);
+            let (next, better) = search.swept(|| own > best);
+            best = if better { own } else { best };
+            if next == Next::Over {
                 assert_eq!(sweep, search.len());
                 return (search.best(), sweep);
             }
@@ -228,7 +229,7 @@ mod tests {
         // Contexts that are of no use stay at 1.
         let (setting, _) = found(asked, |setting| if setting.context.is_infinite() { 1.0 } else { 0.0 });
         assert!(setting.context.is_infinite());
-        assert!((setting.lambda - 5.0).abs() < 1e-12, "the first of equal ones: {}", setting.lambda);
+        assert!((setting.lambda - 10.0).abs() < 1e-12, "the first of equal ones: {}", setting.lambda);
     }
 
     #[test]

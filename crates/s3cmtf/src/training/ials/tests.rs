@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
-use super::held_out::HeldOut;
+use super::held_out::{HeldOut, is_better};
 use super::setting::Setting;
 use super::sweep::{Objective, State};
 use crate::problem::Entries;
@@ -176,7 +176,8 @@ fn ranked(with_season: bool, setting: Setting) -> f64 {
     let mut state = state(&rows);
     state.factors[2].fill(1.0);
     (0..20).for_each(|_| assert!(objective.sweep(&mut state, &AtomicBool::new(false))));
-    held.ndcg(&choices, &state, RANK)
+    let gains = held.gains(&choices, &state, RANK);
+    gains.iter().sum::<f64>() / gains.len() as f64
 }
 
 #[test]
@@ -188,6 +189,18 @@ fn choices_that_were_held_out_come_first_and_contexts_help_where_choices_depend_
     assert!(without > 0.7 && random < 0.35, "{without} {random}");
     let (blind, seasonal) = (ranked(true, plain), ranked(true, with));
     assert!(seasonal > blind + 0.05, "{blind} {seasonal}");
+}
+
+#[test]
+fn what_is_better_is_better_than_chance() {
+    let noisy = |by: f64| -> Vec<f64> { (0..100).map(|user| noise(user) + by).collect() };
+    let other: Vec<f64> = (0..100).map(|user| noise(user + 1000)).collect();
+    assert!(is_better(&noisy(0.001), &noisy(0.0)) && !is_better(&noisy(0.0), &noisy(0.001)));
+    assert!(!is_better(&noisy(0.0), &noisy(0.0)));
+    let mean = |gains: &[f64]| gains.iter().sum::<f64>() / 100.0;
+    // The same on average, but for a hundredth.
+    let by = mean(&other) - mean(&noisy(0.0)) + 0.01;
+    assert!(!is_better(&noisy(by), &other));
 }
 
 #[test]

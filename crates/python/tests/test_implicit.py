@@ -1,0 +1,66 @@
+"""Implicit feedback: choices in place of values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import s3cmtf
+
+scipy_sparse = pytest.importorskip("scipy.sparse")
+
+
+@pytest.fixture(scope="module")
+def plays():
+    """Users of three kinds play songs of their kind, some more often than others; and the kinds."""
+    random = np.random.default_rng(3)
+    kinds = np.arange(90) % 3
+    chosen = random.random((90, 60)) < np.where(kinds[:, None] == np.arange(60) % 3, 0.5, 0.02)
+    return scipy_sparse.csr_matrix(chosen * random.integers(1, 50, size=chosen.shape)), kinds
+
+
+def test_a_sparse_matrix_is_taken_as_it_is_and_kinds_are_found(plays):
+    matrix, kinds = plays
+    model = s3cmtf.S3CMTF(absent="zeros", rank=8).fit(matrix)
+    user, song = model.modes_
+    found = model.recommend(user, None, song, n=5)
+    assert len(found) == 5 * 90
+    right = kinds[found[user].astype(int)] == found[song].astype(int) % 3
+    assert right.mean() > 0.95
+    # What was played is left out.
+    assert not any(matrix[int(one), int(other)] for one, other in zip(found[user], found[song], strict=True))
+
+
+def test_every_choice_is_relevant_and_errors_are_distances_from_one(plays):
+    matrix, _ = plays
+    cells = matrix.tocoo()
+    held = np.random.default_rng(1).random(matrix.nnz) < 0.2
+    coordinates = np.column_stack([cells.row, cells.col])
+    model = s3cmtf.S3CMTF(absent="zeros", rank=8).fit(coordinates[~held], cells.data[~held])
+    measured = model.evaluate(coordinates[held], cells.data[held])
+    assert measured.rmse < 1.0
+    assert measured.ranking["ndcg"] > 1.5 * measured.ranking["popular"]["ndcg"]
+
+
+def test_missing_cells_of_a_sparse_matrix_must_be_said_to_be_zeros(plays):
+    with pytest.raises(TypeError, match='absent="zeros"'):
+        s3cmtf.S3CMTF(rank=3).fit(plays[0])
+
+
+def test_models_of_ratings_rank_by_choice_too():
+    world = s3cmtf.make_world(users=300, businesses=100, months=6, ratings=6000)
+    model = s3cmtf.S3CMTF(rank=4, epochs=30).fit(
+        world.ratings, modes=["user", "business", "month:month"], value="stars"
+    )
+    lists = {score: model.recommend("user", None, "business", n=5, score=score) for score in ("rating", "choice", "both", None)}
+    assert lists["both"].equals(lists[None])
+    assert not lists["rating"].equals(lists["choice"])
+    assert lists["rating"]["predicted_stars"].mean() > lists["both"]["predicted_stars"].mean()
+    often = world.ratings["business"].value_counts()
+    assert lists["choice"]["business"].map(often).mean() > lists["rating"]["business"].map(often).mean()
+    with pytest.raises(ValueError, match="did you mean"):
+        model.recommend("user", None, "business", score="ratings")
+    bare = s3cmtf.S3CMTF(rank=4, epochs=5, without=["choice"]).fit(
+        world.ratings, modes=["user", "business", "month:month"], value="stars"
+    )
+    with pytest.raises(ValueError, match="does not know what is chosen"):
+        bare.recommend("user", None, "business", score="choice")
