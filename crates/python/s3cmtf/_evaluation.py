@@ -81,6 +81,7 @@ class Evaluated:
         relevant: float | None = None,
         caution: float | None = None,
         score: str | None = None,
+        baselines: bool = False,
     ) -> Evaluation:
         """Measures predictions and recommendations by entries: a table with a column of values, or ``X`` and ``y``.
 
@@ -91,6 +92,7 @@ class Evaluated:
         k : the number of recommendations; 10 if it is None.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
         caution, score : as in ``recommend``.
+        baselines : whether to measure item-kNN too.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
@@ -108,6 +110,7 @@ class Evaluated:
             number("relevant", relevant),
             number("caution", caution),
             text("score", score, "both"),
+            bool(baselines),
         )
         found = self._measure(X, y, clip, asked)
         for note in found["notes"]:

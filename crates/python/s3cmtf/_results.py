@@ -84,17 +84,26 @@ class Interaction(TypedDict):
     value: float
 
 
-class Measures(TypedDict):
-    """How good recommendations are: mean recall and NDCG, and the share of items that anybody is recommended."""
-
+class _Measures(TypedDict):
     recall: float
     ndcg: float
+    ndcg_interval: float
+    map: float
+    hit_rate: float
     coverage: float
+
+
+class Measures(_Measures, total=False):
+    """How good recommendations are: mean recall, NDCG (with half the width of its 95 % interval) and average precision, the share of those
+    with a hit, the share of items that anybody is recommended, and how rare what is recommended is, in bits."""
+
+    novelty: float
 
 
 class _Ranking(Measures):
     rank_by: str
     items: str
+    score: str
     k: int
     measured: int
     of: int
@@ -102,9 +111,11 @@ class _Ranking(Measures):
 
 
 class Ranking(_Ranking, total=False):
-    """The same with how it was measured: ``k`` items for ``measured`` of ``of`` entities; ``popular`` is what most popular items come to."""
+    """The same with how it was measured: ``k`` items for ``measured`` of ``of`` entities; ``popular`` is what most popular
+    items come to, ``item_knn`` what those do that are most like what training has, if ``baselines`` asks for it."""
 
     popular: Measures
+    item_knn: Measures
 
 
 class _EpochRecord(TypedDict):

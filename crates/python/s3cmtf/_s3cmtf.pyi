@@ -164,7 +164,7 @@ def evaluate(
     entries: Table,
     value: str | None,
     clip: bool | None,
-    more: tuple[int | None, int | None, int | None, float | None, float | None, str | None] | None,
+    more: tuple[int | None, int | None, int | None, float | None, float | None, str | None, bool] | None,
 ) -> str: ...
 def world(
     users: int | None,

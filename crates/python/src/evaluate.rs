@@ -12,8 +12,8 @@ use crate::run::Run;
 use crate::table::Table;
 
 /// What recommendations are measured by: to whom, what, how many, from which value on, with how much
-/// caution, and by what.
-type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>, Option<String>);
+/// caution, by what, and whether item-kNN is measured too.
+type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>, Option<String>, bool);
 
 /// How far predictions lie from the entries of a table, as JSON. With `more` also how good recommendations are, and errors by
 /// segment; what cannot be measured and was not asked for is a note.
@@ -65,9 +65,9 @@ pub(crate) fn evaluate(
     convert::json(&measured)
 }
 
-fn params((by, items, k, relevant, caution, score): Options) -> Result<RankingParams, Error> {
+fn params((by, items, k, relevant, caution, score, baselines): Options) -> Result<RankingParams, Error> {
     let usual = RankingParams::new(by, items);
     let score = score.as_deref().map(RankBy::parse).transpose()?;
     let (k, caution) = (k.unwrap_or(usual.k), caution.unwrap_or(usual.caution));
-    Ok(RankingParams { k, relevant, caution, score, ..usual })
+    Ok(RankingParams { k, relevant, caution, score, baselines, ..usual })
 }

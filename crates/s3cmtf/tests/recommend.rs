@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use s3cmtf::discovery::{ConceptEffect, RankingParams, Reasons, Recommender, ranking, segments};
+use s3cmtf::discovery::{ConceptEffect, RankBy, RankingParams, Reasons, Recommender, ranking, segments};
 use s3cmtf::internal::table::{Binning, time::Bin};
 use s3cmtf::{
     Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training,
@@ -226,8 +226,17 @@ fn what_cannot_be_recommended_is_refused() {
 fn ranking_measures_are_those_of_predictions_of_every_cell() {
     let (problem, test) = problem();
     for model in &models(&problem)[..2] {
-        let params =
-            RankingParams { by: 0, items: 1, k: 5, relevant: Some(3.5), most: 1000, seed: 1, caution: 0.0, score: None };
+        let params = RankingParams {
+            by: 0,
+            items: 1,
+            k: 5,
+            relevant: Some(3.5),
+            most: 1000,
+            seed: 1,
+            caution: 0.0,
+            score: Some(RankBy::Rating),
+            baselines: true,
+        };
         let found = ranking(model, Some(&problem), &test, params).unwrap();
         let seen = seen(&problem);
         let (mut recall, mut ndcg, mut count, mut shown) = (0.0, 0.0, 0.0, HashSet::new());
@@ -250,11 +259,12 @@ fn ranking_measures_are_those_of_predictions_of_every_cell() {
             shown.extend(list.iter().map(|(item, _)| *item));
         }
         assert_eq!(found.measured as f64, count);
-        assert!((found.recall - recall / count).abs() < 1e-9, "{found:?} {}", recall / count);
-        assert!((found.ndcg - ndcg / count).abs() < 1e-9, "{found:?}");
-        assert!((found.coverage - shown.len() as f64 / 40.0).abs() < 1e-9, "{found:?}");
+        assert!((found.measures.recall - recall / count).abs() < 1e-9, "{found:?} {}", recall / count);
+        assert!((found.measures.ndcg - ndcg / count).abs() < 1e-9, "{found:?}");
+        assert!((found.measures.coverage - shown.len() as f64 / 40.0).abs() < 1e-9, "{found:?}");
         let popular = found.popular.unwrap();
-        assert!(found.recall > popular.recall && found.ndcg > popular.ndcg, "{found:?}");
+        assert!(found.item_knn.is_some());
+        assert!(found.measures.recall > popular.recall && found.measures.ndcg > popular.ndcg, "{found:?}");
     }
 }
 
@@ -262,7 +272,7 @@ fn ranking_measures_are_those_of_predictions_of_every_cell() {
 fn fewer_are_measured_if_asked_and_nothing_relevant_is_told() {
     let (problem, test) = problem();
     let model = &models(&problem)[0];
-    let params = RankingParams { by: 0, items: 1, k: 5, relevant: None, most: 4, seed: 1, caution: 0.0 };
+    let params = RankingParams { k: 5, most: 4, ..RankingParams::new(None, None) };
     let found = ranking(model, None, &test, params).unwrap();
     assert_eq!((found.measured, found.without_seen, found.popular), (4, false, None));
     assert!(found.of > 20);

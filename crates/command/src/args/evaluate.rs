@@ -23,14 +23,14 @@ pub(crate) struct EvaluateArgs {
     pub(crate) folds: Option<usize>,
     /// Ablation study of coupled matrices and of modes of times and circumstances: hold out a tenth of the model's training
     /// data, and train on the rest with the model's settings, with everything and without each of them, with two seeds
-    #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution", "by"])]
+    #[arg(long, conflicts_with_all = ["folds", "clip", "no_clip", "plain", "rank_by", "items", "k", "relevant", "caution", "by", "baselines"])]
     pub(crate) ablate: bool,
     #[command(flatten)]
     pub(crate) clip: ClipArgs,
-    /// Only prediction errors. Otherwise, where the training data are saved with the model, also ranking metrics (recall, NDCG
-    /// and coverage at k of items without a training entry, with the most popular items as a baseline), errors by the number of
+    /// Only prediction errors. Otherwise, where the training data are saved with the model, also ranking metrics (recall, NDCG,
+    /// MAP, hit rate, coverage and novelty at k of items without a training entry, with the most popular items as a baseline), errors by the number of
     /// training entries, and errors by time if there is a mode of times
-    #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant", "by"])]
+    #[arg(long, conflicts_with_all = ["folds", "rank_by", "items", "k", "relevant", "by", "baselines"])]
     pub(crate) plain: bool,
     /// The mode to which items are recommended [default: the first]. This and the next three compute ranking metrics even if
     /// the training data are not saved with the model; items with a training entry are then recommended too
@@ -60,6 +60,9 @@ pub(crate) struct EvaluateArgs {
         conflicts_with = "folds"
     )]
     pub(crate) by: Option<RankByChoice>,
+    /// Also measure item-kNN: the 200 items that are most like each of those with a training entry, by the cosine of who has them
+    #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
+    pub(crate) baselines: bool,
     // These need --folds; clap could say so only with a list of them all.
     #[command(flatten)]
     pub(crate) data: DataArgs,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use s3cmtf::discovery::{self, RankBy, Ranking, RankingParams, Segments};
+use s3cmtf::discovery::{self, Measures, RankBy, Ranking, RankingParams, Segments};
 use s3cmtf::{Algorithm, Entries, Error, Model, Problem, Record};
 
 use crate::args::EvaluateArgs;
@@ -37,7 +37,8 @@ pub(super) fn measure(
         || args.caution.is_some()
         || args.rank_by.is_some()
         || args.items.is_some()
-        || args.by.is_some();
+        || args.by.is_some()
+        || args.baselines;
     let data = data(args, folder, (model, record), asked)?;
     if let Some(data) = &data {
         print::note_shared(test.name(), data.shared(test), test.len());
@@ -50,6 +51,7 @@ pub(super) fn measure(
         relevant: args.relevant.or(is_choice.then_some(f64::MIN)),
         caution: args.caution.unwrap_or(usual.caution),
         score: args.by.map(Into::into),
+        baselines: args.baselines,
         ..usual
     };
     let ranking = (asked || data.is_some()).then(|| {
@@ -141,17 +143,35 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
         _ => "",
     };
     let title = format!("Top {k} of {items} for each {rank_by}{by}, {measured} measured{choice}, {seen}:");
-    let own = [ranking.recall, ranking.ndcg, ranking.coverage];
-    let popular = ranking.popular.map(|popular| [popular.recall, popular.ndcg, popular.coverage]);
+    let of = |measures: &Measures| {
+        let Measures { recall, ndcg, map, hit_rate, coverage, .. } = *measures;
+        [recall, ndcg, map, hit_rate, coverage]
+    };
+    let own = of(&ranking.measures);
+    let others = [(">most popular", &ranking.popular), (">item-kNN", &ranking.item_knn)];
+    let others: Vec<(&str, [f64; 5])> =
+        others.iter().filter_map(|(name, measures)| measures.as_ref().map(|one| (*name, of(one)))).collect();
     let row = |(place, name): (usize, &str)| {
-        let value = format!("{:.4}", own[place]);
+        let value = match name {
+            "NDCG" => format!("{:.4} +- {:.4}", own[place], ranking.measures.ndcg_interval),
+            _ => format!("{:.4}", own[place]),
+        };
         let mut row = vec![Cell::from(format!("{name}@{k}")), value.into(), show::bar(own[place], 10)];
-        row.extend(popular.map(|popular| Cell::new(show::DIM, format!("{:.4}", popular[place]))));
+        row.extend(others.iter().map(|(_, other)| Cell::new(show::DIM, format!("{:.4}", other[place]))));
         row
     };
-    let rows: Vec<Vec<Cell>> = ["recall", "NDCG", "coverage"].into_iter().enumerate().map(row).collect();
+    let names = ["recall", "NDCG", "MAP", "hit rate", "coverage"];
+    let mut rows: Vec<Vec<Cell>> = names.into_iter().enumerate().map(row).collect();
+    let novelty = |measures: &Option<Measures>| measures.as_ref().and_then(|measures| measures.novelty);
+    if let Some(own) = ranking.measures.novelty {
+        let mut row =
+            vec![Cell::from(format!("novelty@{k}")), format!("{own:.2} bits").into(), Cell::from("")];
+        let others = [novelty(&ranking.popular), novelty(&ranking.item_knn)].into_iter().flatten();
+        row.extend(others.map(|other| Cell::new(show::DIM, format!("{other:.2}"))));
+        rows.push(row);
+    }
     let mut headings = vec!["", ">model", ""];
-    headings.extend(popular.map(|_| ">most popular"));
+    headings.extend(others.iter().map(|(name, _)| *name));
     [String::new(), Cell::new(show::HEADING, title).to_string()]
         .into_iter()
         .chain(show::table(&headings, &rows))

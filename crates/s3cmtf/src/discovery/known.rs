@@ -87,6 +87,15 @@ impl Seen {
         Ok(seen)
     }
 
+    #[cfg(test)]
+    pub(super) fn from_lists(lists: &[&[u32]]) -> Self {
+        let ends = lists.iter().scan(0, |end, list| {
+            *end += list.len();
+            Some(*end)
+        });
+        Seen { ends: ends.collect(), items: lists.concat() }
+    }
+
     fn range(&self, row: usize) -> std::ops::Range<usize> {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         start..self.ends[row]

@@ -13,6 +13,7 @@ mod known;
 mod marks;
 mod matrix;
 mod metric;
+mod neighbours;
 mod observed;
 mod profile;
 mod ranking;

@@ -5,6 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
+use super::neighbours::Neighbours;
 use super::recommend::{RankBy, Recommender};
 use super::{SEED, TOP, known};
 use crate::problem::UNKNOWN;
@@ -35,6 +36,8 @@ pub struct RankingParams {
     pub caution: f32,
     /// See [`Recommender::ranked_by`].
     pub score: Option<RankBy>,
+    /// Whether item-kNN is measured too: the items that are most like those that were seen, by who has them.
+    pub baselines: bool,
 }
 
 impl RankingParams {
@@ -42,7 +45,17 @@ impl RankingParams {
     pub fn new(by: Option<usize>, items: Option<usize>) -> Self {
         let by = by.unwrap_or(usize::from(items == Some(0)));
         let items = items.unwrap_or(usize::from(by == 0));
-        RankingParams { by, items, k: TOP, relevant: None, most: MOST, seed: SEED, caution: 0.0, score: None }
+        RankingParams {
+            by,
+            items,
+            k: TOP,
+            relevant: None,
+            most: MOST,
+            seed: SEED,
+            caution: 0.0,
+            score: None,
+            baselines: false,
+        }
     }
 }
 
@@ -64,28 +77,38 @@ pub struct Ranking {
     pub of: usize,
     /// Whether what training has seen was left out.
     pub without_seen: bool,
-    /// The mean share of the relevant items that are among the k recommended.
-    pub recall: f64,
-    /// The mean of the normalised discounted cumulative gain: a relevant item at place r counts 1 / log2(r + 1), over what
-    /// the best order would have.
-    pub ndcg: f64,
-    /// The share of all items that are recommended to anybody who was measured.
-    pub coverage: f64,
+    /// How good they are.
+    #[serde(flatten)]
+    pub measures: Measures,
     /// The same if everybody is recommended what has the most entries in training; none where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub popular: Option<Measures>,
+    /// The same of item-kNN, if that was asked for and what was seen is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_knn: Option<Measures>,
 }
 
-/// The measures of some other recommendations.
+/// The measures of recommendations; all but coverage are means over those who were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Measures {
-    /// See [`Ranking::recall`].
+    /// The share of the relevant items that are among the k recommended.
     pub recall: f64,
-    /// See [`Ranking::ndcg`].
+    /// The normalised discounted cumulative gain: a relevant item at place r counts 1 / log2(r + 1), over what the best order would
+    /// have.
     pub ndcg: f64,
-    /// See [`Ranking::coverage`].
+    /// Half the width of the 95 % confidence interval of `ndcg`.
+    pub ndcg_interval: f64,
+    /// The average precision: the mean over relevant items, at most k, of the precision at each one's place.
+    pub map: f64,
+    /// The share of those who have a relevant item among the k.
+    pub hit_rate: f64,
+    /// The share of all items that are recommended to anybody who was measured.
     pub coverage: f64,
+    /// How rare what is recommended is: the mean of -log2 of the share of training entries' users that have the item; none where training
+    /// is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub novelty: Option<f64>,
 }
 
 /// Measures the recommendations of a model by test entries, given by ids. `data`, which it was trained on, say what was
@@ -119,6 +142,13 @@ pub fn ranking(
     }
     let wanted = choose(wanted, params.most, params.seed);
 
+    let all = model.modes()[items].rows();
+    let counts = data.map(|data| known::counts(model, data, items)).transpose()?;
+    let users = model.modes()[by].rows();
+    let rarity: Option<Vec<f64>> = counts.as_ref().map(|counts| {
+        let share = |&count: &u32| (f64::from(count.max(1)) / users as f64).min(1.0);
+        counts.iter().map(|count| -share(count).log2()).collect()
+    });
     let mut own = Tally::default();
     for some in wanted.chunks(TOGETHER) {
         let rows: Vec<u32> = some.iter().map(|(row, _)| *row).collect();
@@ -126,8 +156,6 @@ pub fn ranking(
             own.add(best.iter().map(|best| best.row), relevant, k);
         }
     }
-    let all = model.modes()[items].rows();
-    let counts = data.map(|data| known::counts(model, data, items)).transpose()?;
     let popular = counts.map(|counts| {
         let mut places: Vec<(u32, u32)> = counts.into_iter().zip(0..).collect();
         places.sort_unstable_by_key(|&(count, row)| (std::cmp::Reverse(count), row));
@@ -136,9 +164,16 @@ pub fn ranking(
             let unseen = places.iter().map(|(_, item)| *item);
             tally.add(unseen.filter(|item| !recommender.has_seen(*row, *item)).take(k), relevant, k);
         }
-        tally.measures(all)
+        tally.measures(all, rarity.as_deref())
     });
-    let Measures { recall, ndcg, coverage } = own.measures(all);
+    let knn = recommender.all_seen().filter(|_| params.baselines).map(|seen| {
+        let neighbours = Neighbours::new(seen, users, all);
+        let mut tally = Tally::default();
+        for (row, relevant) in &wanted {
+            tally.add(neighbours.best(seen.with(*row as usize), k).into_iter(), relevant, k);
+        }
+        tally.measures(all, rarity.as_deref())
+    });
     Ok(Ranking {
         rank_by: model.modes()[by].name().to_owned(),
         items: model.modes()[items].name().to_owned(),
@@ -147,10 +182,9 @@ pub fn ranking(
         measured: wanted.len(),
         of,
         without_seen: data.is_some(),
-        recall,
-        ndcg,
-        coverage,
+        measures: own.measures(all, rarity.as_deref()),
         popular,
+        item_knn: knn,
     })
 }
 
@@ -214,32 +248,58 @@ struct Tally {
     count: usize,
     recall: f64,
     ndcg: f64,
-    shown: HashSet<u32>,
+    squared_ndcg: f64,
+    map: f64,
+    hits: usize,
+    /// How often each item was recommended.
+    shown: HashMap<u32, usize>,
 }
 
 impl Tally {
     fn add(&mut self, list: impl Iterator<Item = u32>, relevant: &HashSet<u32>, k: usize) {
         let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
-        let (mut hits, mut gained) = (0usize, 0.0);
+        let (mut hits, mut gained, mut precisions) = (0usize, 0.0, 0.0);
         for (place, item) in list.enumerate() {
-            self.shown.insert(item);
+            *self.shown.entry(item).or_default() += 1;
             if relevant.contains(&item) {
                 hits += 1;
                 gained += gain(place);
+                precisions += hits as f64 / (place + 1) as f64;
             }
         }
-        let most: f64 = (0..relevant.len().min(k)).map(gain).sum();
+        let count = relevant.len().clamp(1, k.max(1));
+        let most: f64 = (0..count).map(gain).sum();
+        let ndcg = gained / most.max(f64::MIN_POSITIVE);
         self.count += 1;
         self.recall += hits as f64 / relevant.len().max(1) as f64;
-        self.ndcg += gained / most.max(f64::MIN_POSITIVE);
+        self.ndcg += ndcg;
+        self.squared_ndcg += ndcg * ndcg;
+        self.map += precisions / count as f64;
+        self.hits += usize::from(hits > 0);
     }
 
-    fn measures(&self, items: usize) -> Measures {
+    /// The measures over so many items; `rarity` is each item's.
+    fn measures(&self, items: usize, rarity: Option<&[f64]>) -> Measures {
         let count = self.count.max(1) as f64;
+        let ndcg = self.ndcg / count;
+        let variance = (self.squared_ndcg / count - ndcg * ndcg).max(0.0);
+        let shown: usize = self.shown.values().sum();
+        let novelty = rarity.map(|rarity| {
+            let mut known: Vec<(&u32, &usize)> = self.shown.iter().collect();
+            // In one order, so that the sum is the same again.
+            known.sort_unstable();
+            let sum: f64 =
+                known.into_iter().map(|(&item, &times)| times as f64 * rarity[item as usize]).sum();
+            sum / shown.max(1) as f64
+        });
         Measures {
             recall: self.recall / count,
-            ndcg: self.ndcg / count,
+            ndcg,
+            ndcg_interval: 1.96 * (variance / count).sqrt(),
+            map: self.map / count,
+            hit_rate: self.hits as f64 / count,
             coverage: self.shown.len() as f64 / items.max(1) as f64,
+            novelty,
         }
     }
 }
@@ -257,10 +317,16 @@ mod tests {
         let first = 1.5 / (1.5 + 1.0 / 3f64.log2());
         // Nothing found.
         tally.add([7, 8, 1].into_iter(), &set(&[2]), 3);
-        let found = tally.measures(10);
+        let found = tally.measures(10, Some(&[0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0]));
         assert!((found.recall - 1.0 / 3.0).abs() < 1e-12, "{found:?}");
         assert!((found.ndcg - first / 2.0).abs() < 1e-12, "{found:?}");
         assert!((found.coverage - 0.4).abs() < 1e-12, "{found:?}");
+        // Precisions of 1 and 2/3 over three relevant ones, and none; one of two is hit; 7 and 8 were shown twice, 9 and 1 once.
+        assert!((found.map - (1.0 + 2.0 / 3.0) / 6.0).abs() < 1e-12, "{found:?}");
+        assert!((found.hit_rate - 0.5).abs() < 1e-12, "{found:?}");
+        assert!((found.novelty.unwrap() - (2.0 + 4.0 + 3.0 + 4.0) / 6.0).abs() < 1e-12, "{found:?}");
+        // Two values, that and 0: the standard error of their mean is a half of the first over the root of two.
+        assert!((found.ndcg_interval - 1.96 * 0.5 * first / 2f64.sqrt()).abs() < 1e-12, "{found:?}");
     }
 
     #[test]

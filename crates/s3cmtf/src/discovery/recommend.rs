@@ -283,6 +283,11 @@ impl<'a> Recommender<'a> {
         seen.chunk_by(|a, b| a == b).count()
     }
 
+    /// What was seen, if that is left out.
+    pub(super) fn all_seen(&self) -> Option<&Seen> {
+        self.seen.as_ref()
+    }
+
     /// Whether an item was seen by a row; never where what was seen is not left out.
     ///
     /// # Panics
