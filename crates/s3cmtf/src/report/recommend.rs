@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{Section, cut, label, time_bin};
-use crate::discovery::{Best, Reason, Reasons, Recommender, counts, rows};
+use crate::discovery::{Best, RankBy, Reason, Reasons, Recommender, counts, rows};
 use crate::{Error, Model, Problem};
 
 /// How many are in the page, and how many items each is shown.
@@ -22,6 +22,8 @@ pub struct Recommendations {
     pub things: String,
     /// What stands for the other modes.
     pub at: String,
+    /// Whether they are ranked by how likely they are chosen, too.
+    pub chosen: bool,
     /// How many there are in all.
     pub of: usize,
     /// The names of all items that are shown.
@@ -91,6 +93,7 @@ pub(super) fn recommendations(model: &Model, data: &Problem) -> Result<Section<R
         people: cut(whom.name()),
         things: cut(what.name()),
         at: at(&recommender),
+        chosen: recommender.rank_by() == RankBy::Both,
         of: counts.len(),
         items: items.names,
         reasons: words.names,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::discovery::{ClusterParams, clusters};
+use crate::discovery::{ClusterParams, RankBy, Recommender, clusters};
 use crate::world::{WorldParams, generate};
 use crate::{Absent, Cells, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
 
@@ -107,7 +107,13 @@ fn the_page_of_a_usual_run_has_the_numbers_of_its_model_and_is_small() {
         let mut pairs = entries.indices(0).iter().zip(entries.indices(1));
         assert!(!pairs.any(|pair| pair == (&user, &business)), "{} is known", recommendations.items[*item]);
     }
-    assert!(person.best.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    let recommender = Recommender::new(&model, 0, 1, &[]).unwrap().ranked_by(None).unwrap();
+    let recommender = recommender.without_seen(&problem).unwrap();
+    assert_eq!(recommender.rank_by(), RankBy::Both);
+    let best = &recommender.best(&[problem.modes()[0].row(user).unwrap()], person.best.len())[0];
+    let label = |row: u32| problem.modes()[1].label(problem.modes()[1].id(row as usize)).into_owned();
+    let listed = person.best.iter().map(|(item, ..)| recommendations.items[*item].clone());
+    assert!(listed.eq(best.iter().map(|best| label(best.row))));
 
     let page = render(&report).unwrap();
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
