@@ -149,7 +149,7 @@ def given(data: Any, name: str, y: Any = None, headings: Sequence[str] | None = 
     if is_instance(data, "scipy.sparse", "spmatrix", "sparray"):
         raise TypeError(
             "Sparse data are not coordinates: of a matrix of scipy.sparse, cells = X.tocoo(), give "
-            "np.column_stack([cells.row, cells.col]) and cells.data, or absent=\"zeros\" if what is absent is a zero; one that is to be "
+            'np.column_stack([cells.row, cells.col]) and cells.data, or absent="zeros" if what is absent is a zero; one that is to be '
             "coupled goes to Coupled"
         )
     if is_instance(data, "polars", "LazyFrame"):

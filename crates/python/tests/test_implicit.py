@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import s3cmtf
 
 scipy_sparse = pytest.importorskip("scipy.sparse")
@@ -48,10 +49,10 @@ def test_missing_cells_of_a_sparse_matrix_must_be_said_to_be_zeros(plays):
 
 def test_models_of_ratings_rank_by_choice_too():
     world = s3cmtf.make_world(users=300, businesses=100, months=6, ratings=6000)
-    model = s3cmtf.S3CMTF(rank=4, epochs=30).fit(
-        world.ratings, modes=["user", "business", "month:month"], value="stars"
-    )
-    lists = {score: model.recommend("user", None, "business", n=5, score=score) for score in ("rating", "choice", "both", None)}
+    model = s3cmtf.S3CMTF(rank=4, epochs=30).fit(world.ratings, modes=["user", "business", "month:month"], value="stars")
+    lists = {
+        score: model.recommend("user", None, "business", n=5, score=score) for score in ("rating", "choice", "both", None)
+    }
     assert lists["both"].equals(lists[None])
     assert not lists["rating"].equals(lists["choice"])
     assert lists["rating"]["predicted_stars"].mean() > lists["both"]["predicted_stars"].mean()
