@@ -83,7 +83,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long, value_name = "X", value_parser = decimal::<f32>, allow_negative_numbers = true)]
     pub(crate) caution: Option<f32>,
     /// What to rank by [default: both, where the model knows what is chosen and there is no caution; else rating]
-    #[arg(long, visible_alias = "score", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<RankByChoice>,
     /// Print one JSON object; for one entity only
     #[arg(long, help_heading = "Output", conflicts_with = "out")]

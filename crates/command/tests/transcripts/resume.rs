@@ -27,9 +27,9 @@ fn kill_again_and_again(fit: &str) {
         let mut command = folder.command(env!("CARGO_BIN_EXE_s3cmtf"));
         command.args(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // Anywhere in a run of some tenths of a second, and later and later where the machine is slow.
+        // Anywhere in a run of some tenths of a second, and later and later where the machine or its disk is slow.
         let random = RandomState::new().build_hasher().finish();
-        let time = Duration::from_micros(5_000 + random % (60_000 + 3_000 * turn));
+        let time = Duration::from_micros(5_000 + random % (60_000 + 500 * turn * turn));
         times.push(time);
         sleep(time);
         match child.try_wait().unwrap() {
