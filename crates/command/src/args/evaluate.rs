@@ -52,13 +52,7 @@ pub(crate) struct EvaluateArgs {
         help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) caution: Option<f32>,
     /// What to rank by [default: both, where the model knows what is chosen and there is no caution; else rating]
-    #[arg(
-        long,
-        visible_alias = "score",
-        value_name = "NAME",
-        help_heading = "Ranking",
-        conflicts_with = "folds"
-    )]
+    #[arg(long, value_name = "NAME", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) by: Option<RankByChoice>,
     /// Also measure item-kNN: the 200 items that are most like each of those with a training entry, by the cosine of who has them
     #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
