@@ -67,7 +67,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         every-epoch; who updates the core: averaged copies, or one-thread; rows of small modes: private copies, or shared;
         coupled matrices with zeros: an implicit step, or per-cell. None is the first of each, and the second in ``"paper"``.
     absent : what absent cells of the tensor are: ``"missing"``, or ``"zeros"`` for implicit feedback: an entry is a choice, whatever
-        its value, and what was not chosen counts as a zero of less weight. None is zeros in ials, else missing.
+        its value, and what was not chosen counts as a zero of less weight. In ials they are always zeros.
     absent_weight, confidence : ials: what an absent cell counts against a choice, above 0 and below 1; None finds it on held-out
         choices. A choice of value v counts 1 + ``confidence`` v.
     start, absent, optimizer, block, weighted : cmtf-opt, cmtf-als, sals, tucker-als. ``start`` may be offsets, too. ``absent``: what absent
@@ -118,7 +118,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         zeros_update: str | None = None,
         deterministic: bool = False,
         start: str | None = None,
-        absent: str | None = None,
+        absent: str = "missing",
         absent_weight: float | None = None,
         confidence: float = 0.0,
         optimizer: str = "lbfgs",
@@ -252,7 +252,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         couple: Sequence[Coupled] | Coupled | None,
         skip_empty: bool = False,
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
-        if self.absent == "zeros" and y is None:
+        if y is None and (self.absent == "zeros" or self.algorithm == "ials"):
             X, y = sparse_cells(X)
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes

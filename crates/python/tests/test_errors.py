@@ -45,7 +45,7 @@ def fit(data=None, params=None, **words):
         (
             lambda folder: fit(params={"algorithm": "magic"}),
             ValueError,
-            "it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als",
+            "it should be bayes, sgd, als, ials, cmtf-opt, cmtf-als, sals or tucker-als",
         ),
         (lambda folder: fit(params={"preset": "papre"}), ValueError, 'did you mean "paper"?'),
         (lambda folder: fit(params={"algorithm": "bayes", "rate": 0.1}), ValueError, "rate needs algorithm sgd"),

@@ -136,7 +136,7 @@ WORDS = {"modes": ["user", "film"], "value": "stars"}
         (
             lambda m: fit(GOOD, {"algorithm": "magic"}, **WORDS),
             ValueError,
-            'algorithm cannot be "magic": it should be bayes, sgd, als, cmtf-opt, cmtf-als, sals or tucker-als',
+            'algorithm cannot be "magic": it should be bayes, sgd, als, ials, cmtf-opt, cmtf-als, sals or tucker-als',
         ),
         (
             lambda m: fit(GOOD, {"lambda_reg": -1.0}, **WORDS),
