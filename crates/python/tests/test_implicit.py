@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import s3cmtf
-
-scipy_sparse = pytest.importorskip("scipy.sparse")
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +15,7 @@ def plays():
     random = np.random.default_rng(3)
     kinds = np.arange(90) % 3
     chosen = random.random((90, 60)) < np.where(kinds[:, None] == np.arange(60) % 3, 0.5, 0.02)
-    return scipy_sparse.csr_matrix(chosen * random.integers(1, 50, size=chosen.shape)), kinds
+    return scipy.sparse.csr_matrix(chosen * random.integers(1, 50, size=chosen.shape)), kinds
 
 
 def test_a_sparse_matrix_is_taken_as_it_is_and_kinds_are_found(plays):
