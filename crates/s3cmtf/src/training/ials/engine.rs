@@ -10,7 +10,7 @@ use super::search::{Asked, NUMBERS, Next, Search};
 use super::setting::Setting;
 use super::sweep::{Objective, State};
 use crate::Error;
-use crate::model::{Core, Factor, Model};
+use crate::model::{Choice, Core, Factor, Model};
 use crate::params::IalsParams;
 use crate::problem::{Entries, EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
@@ -20,9 +20,6 @@ use crate::training::frame::{frame, known_rows, narrow};
 use crate::training::job::{FitJob, RunContext};
 use crate::training::test_set::TestSet;
 
-/// The mode of those who choose, and of what they choose from.
-const USERS: usize = 0;
-const ITEMS: usize = 1;
 /// The share of choices that settings are tried on.
 const HELD: f64 = 0.1;
 /// Fewer users with some of them say nothing.
@@ -64,7 +61,7 @@ impl IalsEngine {
         let IalsParams { common, confidence, .. } = params;
         let (rank, level) = (common.ranks[0], common.level);
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let (users, items) = (USERS, ITEMS);
+        let [users, items] = Choice::MODES;
         let choices = Choices::new(&entries, &rows, users, items, *confidence);
         let matrices: Vec<Scaled> = problem
             .coupled()
@@ -101,9 +98,7 @@ impl IalsEngine {
             engine.take_over(warm)?;
         }
         if let Some(reported) = sets.reported {
-            let (indices, values) = reported.into_entries()?.into_parts();
-            let ones = vec![1.0; values.len()];
-            let chosen = Entries::from_rows("test".into(), indices, ones);
+            let chosen = reported.into_entries()?.chosen();
             engine.reported = Some(TestSet::new(&engine.model(), chosen, level));
         }
         Ok(engine)
