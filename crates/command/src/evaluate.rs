@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use s3cmtf::discovery::{Ranking, Segments};
 use s3cmtf::internal::files;
-use s3cmtf::{Algorithm, Errors, Params, Run};
+use s3cmtf::{Algorithm, Errors, Params, Run, Scores};
 use serde::Serialize;
 
 use crate::args::{DataArgs, EvaluateArgs};
@@ -80,7 +80,26 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     let shares = [("within std", errors.within_std), ("within 2 std", errors.within_two_std)];
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     rows.extend(shares.into_iter().filter_map(|(name, share)| share.map(|share| (name, percent(share)))));
+    rows.extend(errors.scores.map_or(Vec::new(), scores));
     print::table(&rows)?;
     more.print()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The measures of probabilities and of counts, as rows of the table.
+fn scores(scores: Scores) -> Vec<(&'static str, String)> {
+    let number = |(name, value): (&'static str, Option<f64>)| value.map(|value| (name, short(value)));
+    let rows = match scores {
+        Scores::Logistic { log_loss, mean_log_loss, auc, calibration_error, .. } => vec![
+            ("log loss", Some(log_loss)),
+            ("log loss of the mean", mean_log_loss),
+            ("AUC", auc),
+            ("calibration error", Some(calibration_error)),
+        ],
+        Scores::Counts { deviance, mean_deviance, .. } => {
+            vec![("Poisson deviance", Some(deviance)), ("deviance of the mean", mean_deviance)]
+        }
+        _ => Vec::new(),
+    };
+    rows.into_iter().filter_map(number).collect()
 }

@@ -60,6 +60,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         with: cmtf-opt, cmtf-als and sals, which are CP, and tucker-als. None is bayes, or sgd with a parameter that only sgd has,
         and ials with ``absent="zeros"``.
     without : bayes: components of the model to ablate, to see what each contributes.
+    likelihood : bayes: how values lie around what is predicted: gaussian; logistic for values 0 and 1, so that predictions are
+        probabilities; or counts (negative binomial) for whole numbers, so that they are expected counts.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. If they are None, ``method`` is fast (opt in
         ``"paper"``, or naive), ``scheme`` blocks (lock-free in ``"paper"``), ``start`` mean (random in ``"paper"``), and ``rate``
         fitted to the data (0.001 in ``"paper"``).
@@ -110,6 +112,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         core_kind: str = "full",
         algorithm: str | None = None,
         without: Sequence[str] = (),
+        likelihood: str = "gaussian",
         method: str | None = None,
         scheme: str | None = None,
         shuffle: str | None = None,
@@ -151,6 +154,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         self.core_kind = core_kind
         self.algorithm = algorithm
         self.without = without
+        self.likelihood = likelihood
         self.method = method
         self.scheme = scheme
         self.shuffle = shuffle

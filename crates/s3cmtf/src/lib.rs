@@ -71,8 +71,10 @@ pub mod tune;
 mod world;
 
 pub use error::Error;
+pub use likelihood::Likelihood;
 pub use model::{
-    Choice, Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, SimpleErrors, StdScale, Uncertainty,
+    Choice, Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, Scores, SimpleErrors, StdScale,
+    Uncertainty,
 };
 pub use params::{
     Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle,

@@ -9,6 +9,7 @@ mod updates;
 use s3cmtf_kernels::Level;
 use serde::{Deserialize, Serialize};
 
+use crate::likelihood::Likelihood;
 use crate::problem::Absent;
 
 pub(crate) use checked::{
@@ -100,7 +101,7 @@ impl Algorithm {
     /// The settings that the algorithm has and not every other: one line for each algorithm.
     fn own(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Bayes => &["without", "patience"],
+            Algorithm::Bayes => &["without", "likelihood", "patience"],
             Algorithm::Sgd => &[
                 "method",
                 "scheme",
@@ -343,6 +344,9 @@ pub struct Params {
     /// bayes: components that are ablated. Default none.
     #[serde(default)]
     pub without: Vec<Component>,
+    /// bayes: how values lie around what is predicted. Default gaussian; logistic needs values 0 and 1, counts whole numbers.
+    #[serde(default)]
+    pub likelihood: Likelihood,
     /// sgd: how gradients are computed. Default fast; paper: opt.
     pub method: Method,
     /// sgd: how threads share the factors. Default blocks; paper: lock-free.
@@ -428,6 +432,7 @@ impl Default for Params {
             core: CoreKind::Full,
             algorithm: Algorithm::Bayes,
             without: Vec::new(),
+            likelihood: Likelihood::Gaussian,
             method: Method::Fast,
             scheme: Scheme::Blocks,
             shuffle: Shuffle::Once,

@@ -5,7 +5,8 @@ use s3cmtf::discovery::RankBy;
 use s3cmtf::internal::files::OutFormat;
 use s3cmtf::internal::table::did_you_mean;
 use s3cmtf::{
-    Absent, Algorithm, Component, CoreKind, Duplicates, Instructions, Method, OptimizerKind, Scheme, Start,
+    Absent, Algorithm, Component, CoreKind, Duplicates, Instructions, Likelihood, Method, OptimizerKind,
+    Scheme, Start,
 };
 
 /// What `--duplicates` says.
@@ -178,6 +179,27 @@ impl From<ComponentChoice> for Component {
             ComponentChoice::RaoBlackwell => Component::RaoBlackwell,
             ComponentChoice::Averaging => Component::Averaging,
             ComponentChoice::Choice => Component::Choice,
+        }
+    }
+}
+
+/// The words of `--likelihood`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LikelihoodChoice {
+    /// Ratings and measurements: normal noise
+    Gaussian,
+    /// Yes or no (values 0 and 1): predictions are probabilities
+    Logistic,
+    /// Counts (whole numbers): negative binomial; predictions are expected counts
+    Counts,
+}
+
+impl From<LikelihoodChoice> for Likelihood {
+    fn from(choice: LikelihoodChoice) -> Self {
+        match choice {
+            LikelihoodChoice::Gaussian => Likelihood::Gaussian,
+            LikelihoodChoice::Logistic => Likelihood::Logistic,
+            LikelihoodChoice::Counts => Likelihood::Counts,
         }
     }
 }

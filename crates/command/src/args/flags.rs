@@ -70,6 +70,9 @@ fn flags(params: &Params) -> Vec<String> {
     if params.epochs != usual.epochs {
         flags.value("--epochs", params.epochs);
     }
+    if params.likelihood != usual.likelihood {
+        flags.value("--likelihood", params.likelihood.name());
+    }
     if params.algorithm != Algorithm::Bayes {
         add_sgd(&mut flags, params, &usual);
     } else if !params.without.is_empty() {

@@ -3,14 +3,14 @@
 use clap::Args;
 use s3cmtf::internal::PartialParams;
 use s3cmtf::{
-    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Run,
-    Scheme, Shuffle, SmallModes, Start, ZerosUpdate,
+    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Likelihood, Method, OptimizerKind,
+    Params, Run, Scheme, Shuffle, SmallModes, Start, ZerosUpdate,
 };
 use serde_json::{Value, json};
 
 use super::choices::{
-    AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, MethodChoice,
-    OptimizerChoice, Preset, SchemeChoice, StartChoice,
+    AbsentChoice, AlgorithmChoice, ComponentChoice, CoreChoice, InstructionsChoice, LikelihoodChoice,
+    MethodChoice, OptimizerChoice, Preset, SchemeChoice, StartChoice,
 };
 use super::update_choices::{CoreUpdateChoice, ShuffleChoice, SmallModesChoice, ZerosUpdateChoice};
 use super::{decimal, whole};
@@ -62,6 +62,9 @@ pub(crate) struct SettingArgs {
     /// bayes: ablate components of the model, to see what each contributes
     #[arg(long, value_name = "COMPONENT,..", value_delimiter = ',', help_heading = "Training")]
     without: Vec<ComponentChoice>,
+    /// bayes: how values lie around what is predicted [default: gaussian]
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
+    likelihood: Option<LikelihoodChoice>,
     /// The maximum number of epochs (bayes: Gibbs sweeps), 1 or more [default: 120; als: 500;
     /// cmtf-opt: 100; other algorithms: 50]
     #[arg(long, value_name = "N", value_parser = whole::<usize>, allow_negative_numbers = true, help_heading = "Training")]
@@ -183,6 +186,7 @@ impl SettingArgs {
             "core": core,
             "algorithm": algorithm,
             "without": Some(without).filter(|parts| !parts.is_empty()),
+            "likelihood": self.likelihood.map(Likelihood::from),
             "method": method,
             "scheme": scheme,
             "start": self.start.map(Start::from),

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use s3cmtf::Problem;
 use s3cmtf::internal::table::Binning;
 use s3cmtf::internal::table::time::Bin;
+use s3cmtf::{Likelihood, Problem};
 
 /// More different values than this are looked at as if they were ids.
 const VALUES: usize = 1000;
@@ -33,6 +33,7 @@ pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
     let values = problem.entries().values();
     let [low, high] = problem.entries().range();
     let counted = problem.value().is_none();
+    odd.extend(Likelihood::suggested(values).hint().map(|hint| format!("{hint} (--likelihood)")));
     if low == high && !counted {
         odd.push(format!("the values are all {low}: without --value, rows are counted"));
     } else if values.iter().all(|value| value.fract() == 0.0) && low >= 0.0 && high > VALUES as f32 {

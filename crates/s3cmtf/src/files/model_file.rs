@@ -14,12 +14,12 @@ use super::seal;
 use crate::error::Reason;
 use crate::table::{Binning, Labels};
 use crate::{
-    Absent, Choice, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Mode, Model, Naming, Offsets,
-    StdScale, Uncertainty,
+    Absent, Choice, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Likelihood, Mode, Model, Naming,
+    Offsets, StdScale, Uncertainty,
 };
 
 /// The version of the format that is written; older ones are read as well.
-pub(super) const FORMAT: u64 = 5;
+pub(super) const FORMAT: u64 = 6;
 /// From this version on, files have a checksum.
 const SEALED: u64 = 4;
 
@@ -49,9 +49,16 @@ struct Header {
     /// What the values are called; since version 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
+    /// Gaussian unless it is said; since version 6.
+    #[serde(default, skip_serializing_if = "is_gaussian")]
+    likelihood: Likelihood,
     /// Whether there are the rows of [`Choice`]; since version 5.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     choice: bool,
+}
+
+fn is_gaussian(likelihood: &Likelihood) -> bool {
+    *likelihood == Likelihood::Gaussian
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,6 +128,7 @@ impl Header {
                 .offsets()
                 .map(|offsets| OffsetsHeader { mean: offsets.mean, lambdas: offsets.lambdas.clone() }),
             value: model.value().map(str::to_owned),
+            likelihood: model.likelihood(),
             choice: model.choice().is_some(),
         }
     }
@@ -286,7 +294,7 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
         Some(choice) => model.with_choice(choice),
         None => Ok(model),
     });
-    let model = model.map(|model| model.with_value(header.value));
+    let model = model.map(|model| model.with_value(header.value).with_likelihood(header.likelihood));
     model.map_err(|error| error.to_string().into())
 }
 

@@ -6,6 +6,7 @@ mod normalize;
 mod offsets;
 mod orthogonal;
 mod predict;
+mod scores;
 mod std_scale;
 mod uncertainty;
 
@@ -15,6 +16,7 @@ pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
 pub(crate) use predict::ErrorSums;
 pub use predict::Errors;
+pub use scores::Scores;
 pub(crate) use std_scale::POINTS;
 pub use std_scale::StdScale;
 pub use uncertainty::Uncertainty;
@@ -22,6 +24,7 @@ pub use uncertainty::Uncertainty;
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::params::CoreKind;
 use crate::problem::{Absent, Cells, Entries, Mode, UNKNOWN, count_unknown, grown_limit};
 
@@ -166,6 +169,7 @@ pub struct Model {
     pub(crate) offsets: Option<Offsets>,
     pub(crate) value: Option<String>,
     pub(crate) choice: Option<Choice>,
+    pub(crate) likelihood: Likelihood,
 }
 
 impl Model {
@@ -225,6 +229,7 @@ impl Model {
             offsets: None,
             value: None,
             choice: None,
+            likelihood: Likelihood::Gaussian,
         };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {
             return fail("the model has numbers that are not finite".into());
@@ -273,6 +278,18 @@ impl Model {
     #[must_use]
     pub fn with_value(mut self, value: Option<String>) -> Self {
         self.value = value;
+        self
+    }
+
+    /// How values lie around the linear predictor that factors and core add up to.
+    pub fn likelihood(&self) -> Likelihood {
+        self.likelihood
+    }
+
+    /// The same model of another likelihood.
+    #[must_use]
+    pub fn with_likelihood(mut self, likelihood: Likelihood) -> Self {
+        self.likelihood = likelihood;
         self
     }
 

@@ -6,10 +6,11 @@ use std::ops::{Add, Range};
 use s3cmtf_kernels::{Aligned, CHUNK, Level};
 
 use super::offsets::no_better;
+use super::scores::Scores;
 use super::{Model, locate_cells};
 use crate::Error;
 use crate::layout::{Chunks, Contraction, Order, deal};
-use crate::likelihood;
+use crate::likelihood::{self, Likelihood};
 use crate::problem::{Cells, Entries, Mode, UNKNOWN};
 
 /// How far predictions lie from observed values.
@@ -37,6 +38,9 @@ pub struct Errors {
     /// The same of the mean and an offset per row, within the observed range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offsets_rmse: Option<f64>,
+    /// What the field measures of probabilities and of counts; where the model's likelihood is not Gaussian.
+    #[serde(flatten)]
+    pub scores: Option<Scores>,
 }
 
 impl Errors {
@@ -103,19 +107,23 @@ impl Model {
     /// Whether predictions stay within the observed range unless somebody wants them raw: where values scatter, what lies
     /// beyond is too far out. Factors that are exact know better, and those of `sgd` and `als` may be.
     pub fn clips(&self) -> bool {
-        self.uncertainty
-            .as_ref()
-            .is_some_and(|uncertainty| likelihood::is_noisy(uncertainty.noise.into(), self.range))
+        let noise = self.uncertainty.as_ref().map(|uncertainty| f64::from(uncertainty.noise));
+        match self.likelihood {
+            Likelihood::Gaussian => noise.is_some_and(|noise| likelihood::is_noisy(noise, self.range)),
+            Likelihood::Logistic | Likelihood::Counts => true,
+        }
     }
 
-    /// A prediction as it is shown: kept within the observed range if `clip` says so, or where it does not, if the model
-    /// [clips](Model::clips).
-    pub fn shown(&self, prediction: f32, clip: Option<bool>) -> f32 {
-        if clip.unwrap_or_else(|| self.clips()) {
-            likelihood::mean(prediction, self.range)
-        } else {
-            prediction
-        }
+    /// The mean of the values of a linear predictor, as it is shown: kept within the observed range if `clip` says so, or where
+    /// it does not, if the model [clips](Model::clips).
+    pub fn shown(&self, linear: f32, clip: Option<bool>) -> f32 {
+        self.response(linear, clip.unwrap_or_else(|| self.clips()))
+    }
+
+    /// The mean of the values of a linear predictor; `clip` keeps it within the observed range.
+    pub(crate) fn response(&self, linear: f32, clip: bool) -> f32 {
+        let range = if clip { self.range } else { [f32::NEG_INFINITY, f32::INFINITY] };
+        self.likelihood.mean(linear, range)
     }
 
     /// The predicted value of each cell, given by ids; `clip` keeps them within the observed range. An id that the
@@ -138,8 +146,7 @@ impl Model {
             prepared.sum(|entries, predictions| Pieces(vec![(entries, predictions.to_vec())]));
         for (entries, predictions) in pieces.0 {
             for (&place, prediction) in prepared.chunks.places[entries].iter().zip(predictions) {
-                result[place as usize] =
-                    if clip { likelihood::mean(prediction, self.range) } else { prediction };
+                result[place as usize] = self.response(prediction, clip);
             }
         }
         result
@@ -160,9 +167,22 @@ impl Model {
         let prepared = Prepared::new(self, indices, values);
         let range = clip.then_some(self.range);
         let values = &prepared.chunks.values;
-        let sums = prepared.sum(|entries, predictions| ErrorSums::new(&values[entries], predictions, range));
+        let sums = prepared.sum(|entries, predictions| match self.likelihood {
+            Likelihood::Gaussian => ErrorSums::new(&values[entries], predictions, range),
+            Likelihood::Logistic | Likelihood::Counts => {
+                let means: Vec<f32> = predictions.iter().map(|&linear| self.response(linear, clip)).collect();
+                ErrorSums::new(&values[entries], &means, None)
+            }
+        });
         let len = entries.len() as f64;
-        let within = self.uncertainty.as_ref().map(|_| self.within_stds(entries, clip)).transpose()?;
+        // Answers and counts are not spread around their mean as normal values are.
+        let is_gaussian = self.likelihood == Likelihood::Gaussian;
+        let known = self.uncertainty.as_ref().filter(|_| is_gaussian);
+        let within = known.map(|_| self.within_stds(entries, clip)).transpose()?;
+        let scores = match is_gaussian {
+            true => None,
+            false => self.scores(&self.predict(entries, clip)?, entries.values()),
+        };
         Ok(Errors {
             entries: entries.len(),
             unknown,
@@ -172,6 +192,7 @@ impl Model {
             within_two_std: within.map(|[_, two]| two),
             mean_rmse: simple.map(|simple| simple.mean_rmse),
             offsets_rmse: simple.map(|simple| simple.offsets_rmse),
+            scores,
         })
     }
 

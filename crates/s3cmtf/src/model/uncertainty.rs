@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{Core, Factor, Model, StdScale, average_row, locate_cells};
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::problem::{Cells, UNKNOWN};
 
 /// Cells that are dealt with together.
@@ -12,7 +13,8 @@ const TOGETHER: usize = 1024;
 /// What a model knows of its own errors: how much values scatter, and how well it knows its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertainty {
-    /// The variance of a value around what the model would predict if it knew everything, for rows of a share of 1.
+    /// The variance of a value around what the model would predict if it knew everything, for rows of a share of 1. Of counts,
+    /// that variance is the mean plus this times the mean's square; answers have none but that of their probability.
     pub noise: f32,
     /// For each mode the share of each row: values on a row of share 4 scatter half as much.
     pub shares: Vec<Vec<f32>>,
@@ -113,10 +115,16 @@ impl Model {
                         .sum::<f64>();
                     prediction = slope.iter().zip(rows[mode]).map(|(slope, value)| slope * value).sum();
                 }
-                let scale =
-                    uncertainty.scale.as_ref().map_or(1.0, |scale| scale.within(prediction, self.range));
-                let variance = f64::from(uncertainty.noise) / f64::from(share) + own;
-                *std = (f64::from(scale) * variance.sqrt()).min(f32::MAX.into()) as f32;
+                let noise = f64::from(uncertainty.noise);
+                *std = match self.likelihood {
+                    Likelihood::Gaussian => {
+                        let scale = uncertainty.scale.as_ref();
+                        let scale = scale.map_or(1.0, |scale| scale.within(prediction, self.range));
+                        let variance = noise / f64::from(share) + own;
+                        (f64::from(scale) * variance.sqrt()).min(f32::MAX.into()) as f32
+                    }
+                    other => other.std(prediction, self.range, noise, own),
+                };
             }
         });
         Ok(stds)

@@ -7,6 +7,7 @@ use super::{
     Params, Scheme, Shuffle, SmallModes, Start, ZerosUpdate, partial,
 };
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::problem::{Absent, Problem};
 
 /// The settings of an algorithm.
@@ -36,6 +37,7 @@ pub(crate) struct CommonParams {
 pub(crate) struct BayesParams {
     pub(crate) common: CommonParams,
     pub(crate) without: Vec<Component>,
+    pub(crate) likelihood: Likelihood,
 }
 
 #[derive(Clone, Debug)]
@@ -198,7 +200,7 @@ impl Params {
             return Err(Error::param("block", "1 or more", 0));
         }
         match self.algorithm {
-            Algorithm::Bayes => self.check_bayes(order)?,
+            Algorithm::Bayes => self.check_bayes(problem)?,
             Algorithm::Als => check_graphs(problem, "als")?,
             Algorithm::Ials => self.check_ials(problem)?,
             Algorithm::Sgd => self.check_sgd(problem)?,
@@ -242,7 +244,10 @@ impl Params {
         };
         let Params { lambda_reg, lambda_couple, .. } = *self;
         match self.algorithm {
-            Algorithm::Bayes => CheckedParams::Bayes(BayesParams { common, without: self.without.clone() }),
+            Algorithm::Bayes => {
+                let (without, likelihood) = (self.without.clone(), self.likelihood);
+                CheckedParams::Bayes(BayesParams { common, without, likelihood })
+            }
             Algorithm::Sgd => CheckedParams::Sgd(SgdParams {
                 common,
                 method: self.method,
@@ -333,12 +338,13 @@ impl Params {
         Ok(())
     }
 
-    fn check_bayes(&self, order: usize) -> Result<(), Error> {
+    fn check_bayes(&self, problem: &Problem) -> Result<(), Error> {
         // One concept is the constant that all models of bayes have; nothing would be left.
         if self.ranks.contains(&1) {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
-        if self.core == CoreKind::Diagonal { self.check_columns(order) } else { Ok(()) }
+        self.likelihood.check(problem.entries().name(), problem.entries().values())?;
+        if self.core == CoreKind::Diagonal { self.check_columns(problem.order()) } else { Ok(()) }
     }
 
     fn check_ials(&self, problem: &Problem) -> Result<(), Error> {

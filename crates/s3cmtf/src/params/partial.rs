@@ -7,6 +7,7 @@ use super::{
     SmallModes, Start, ZerosUpdate,
 };
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::problem::Absent;
 use crate::table::did_you_mean;
 
@@ -240,6 +241,7 @@ fn words(name: &str) -> Vec<&'static str> {
         "core" => [CoreKind::Full, CoreKind::Diagonal].map(CoreKind::name).into(),
         "algorithm" => Algorithm::ALL.map(Algorithm::name).into(),
         "without" => Component::ALL.map(Component::name).into(),
+        "likelihood" => Likelihood::ALL.map(Likelihood::name).into(),
         "method" => [Method::Fast, Method::Opt, Method::Naive].map(Method::name).into(),
         "start" => [Start::Mean, Start::Random, Start::Offsets].map(Start::name).into(),
         "absent" => [Absent::Missing, Absent::Zeros].map(Absent::name).into(),

@@ -1,5 +1,6 @@
 //! The model that methods of least squares fill: everything but numbers.
 
+use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::problem::{Entries, Problem};
 
@@ -24,6 +25,7 @@ pub(super) fn frame(problem: &Problem, entries: &Entries, weight: f32) -> Model 
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        likelihood: Likelihood::Gaussian,
     }
 }
 

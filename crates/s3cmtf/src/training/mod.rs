@@ -43,6 +43,7 @@ use std::time::Duration;
 use self::checkpoint::{Checkpointer, Save};
 use self::job::{FitResult, RunContext};
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::model::{Model, locate};
 use crate::params::{Algorithm, CheckedParams, Params};
 use crate::problem::{Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
@@ -55,6 +56,16 @@ pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
         counts
     });
     bayes::widest(&counts.collect::<Vec<_>>(), false)
+}
+
+/// The likelihood that values look like they come from, where a Gaussian one was taken that is none.
+fn looks_like(params: &Params, entries: &EntrySource) -> Option<Likelihood> {
+    let is_usual = params.algorithm == Algorithm::Bayes && params.likelihood == Likelihood::Gaussian;
+    match entries {
+        EntrySource::Memory(entries) if is_usual => Some(Likelihood::suggested(entries.values())),
+        EntrySource::Memory(_) | EntrySource::Stored(_) => None,
+    }
+    .filter(|&likelihood| likelihood != Likelihood::Gaussian)
 }
 
 /// The share of entries that patience watches, unless another is given.
@@ -200,6 +211,10 @@ impl<'a> Training<'a> {
             let expected = "bayes, where entries are not in memory";
             return Err(Error::param("algorithm", expected, self.params.algorithm.name()));
         }
+        if self.stored.is_some() && self.params.likelihood != Likelihood::Gaussian {
+            let expected = "gaussian, where entries are not in memory";
+            return Err(Error::param("likelihood", expected, self.params.likelihood.name()));
+        }
         if let Some(model) = &self.warm_start {
             let order = self.problem.order();
             if model.modes().len() != order {
@@ -214,6 +229,10 @@ impl<'a> Training<'a> {
             if *asked != ranks && !self.params.is_auto() {
                 let expected = format!("{}, as in the model to start from", list(&ranks));
                 return Err(Error::param("ranks", expected, list(asked)));
+            }
+            if self.params.likelihood != model.likelihood() {
+                let expected = format!("{}, as in the model to start from", model.likelihood().name());
+                return Err(Error::param("likelihood", expected, self.params.likelihood.name()));
             }
             if self.params.core != model.core_kind() {
                 let expected = format!("{}, as in the model to start from", model.core_kind().name());
@@ -275,6 +294,7 @@ impl<'a> Training<'a> {
             holdout: None,
             later_entries: 0,
             kept: None,
+            looks_like: looks_like(&params, &entries),
         };
         let warm = warm_start.as_ref();
         let test = test.map(EntrySource::Memory);

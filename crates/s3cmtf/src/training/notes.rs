@@ -2,6 +2,7 @@
 
 use super::bayes;
 use super::run::Run;
+use crate::likelihood::Likelihood;
 use crate::model::{no_better, short};
 use crate::params::{Algorithm, Component};
 
@@ -11,12 +12,14 @@ const RISEN: f64 = 0.005;
 const FEWEST: usize = 8;
 
 impl Run {
-    /// What is odd about how well the run predicts its test entries: it is no better than offsets, or was better before.
+    /// What is odd about how well the run predicts its test entries: it is no better than offsets, or was better before; and that
+    /// another likelihood may be meant.
     pub fn notes(&self) -> Vec<String> {
         let end = &self.record.summary;
         let both = end.test_rmse.zip(end.offsets_rmse);
         let simple = both.and_then(|(model, offsets)| no_better(model, offsets, self.model.modes()));
-        simple.into_iter().chain(self.risen()).collect()
+        let hint = self.record.data.looks_like.and_then(Likelihood::hint).map(str::to_owned);
+        simple.into_iter().chain(self.risen()).chain(hint).collect()
     }
 
     fn risen(&self) -> Option<String> {

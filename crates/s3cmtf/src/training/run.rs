@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::likelihood::Likelihood;
 use crate::model::Model;
 use crate::params::Params;
 use crate::problem::HoldOut;
@@ -110,6 +111,9 @@ pub struct DataRecord {
     /// none where no data were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+    /// The likelihood that values look like they come from, where that is not the one they were fitted by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks_like: Option<Likelihood>,
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -34,6 +34,7 @@ fn record() -> Record {
             holdout: None,
             later_entries: 0,
             kept: None,
+            looks_like: None,
         },
         instructions: "avx2".into(),
         threads: 2,

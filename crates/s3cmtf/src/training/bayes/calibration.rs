@@ -6,9 +6,11 @@
 //! too large, and the prior of rows gets tighter; where they say nothing, it is tight enough for them to fade away.
 
 use super::Evaluation;
+use super::augmentation::Augmentation;
 use super::core::{CoreState, Pass};
 use crate::Error;
 use crate::layout::View;
+use crate::likelihood::Likelihood;
 use crate::model::{Model, StdScale};
 use crate::problem::{EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
@@ -30,6 +32,8 @@ const UNTIL: f64 = 0.5;
 const STEEP: f64 = 0.4;
 /// So many of the last draws before all entries take part are averaged, to see how far that mean lies from entries held out.
 const REHEARSAL: u64 = 10;
+/// Steps to the most likely factor.
+const SCORING: usize = 4;
 /// What is kept of the mean prediction, and of the precision, when a new draw comes.
 const KEEP: f32 = 0.8;
 
@@ -65,6 +69,33 @@ fn until(epochs: usize) -> u64 {
     ((UNTIL * epochs as f64) as u64).max(FROM + FROM / 2)
 }
 
+/// The best factor of what interactions predict, from 0 to 1, given values and the predictions without interactions.
+fn least_squares(interactions: &[f32], rest: &[[f32; 2]]) -> f64 {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for (&mean, &[value, calm]) in interactions.iter().zip(rest) {
+        products += f64::from(mean) * f64::from(value - calm);
+        squares += f64::from(mean).powi(2);
+    }
+    if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 1.0 }
+}
+
+/// The same where the likelihood is not Gaussian: a few steps of Fisher's scoring.
+fn most_likely(interactions: &[f32], rest: &[[f32; 2]], augmentation: &Augmentation) -> f64 {
+    let mut factor = 1.0;
+    for _ in 0..SCORING {
+        let (mut slope, mut information) = (0.0, 0.0);
+        for (&mean, &[value, calm]) in interactions.iter().zip(rest) {
+            let (score, own) = augmentation.score(value, calm + factor as f32 * mean);
+            slope += f64::from(mean) * score;
+            information += f64::from(mean).powi(2) * own;
+        }
+        if information > 0.0 {
+            factor = (factor + slope / information).clamp(0.0, 1.0);
+        }
+    }
+    factor
+}
+
 impl Calibration {
     pub(super) fn new(held: Evaluation, entries: EntrySource, epochs: usize) -> Self {
         let mean = vec![0.0; held.0.entries];
@@ -92,13 +123,24 @@ impl Calibration {
 
     /// What makes the standard deviations of a model right on entries held out, if it has any.
     pub(super) fn std_scale(&self, model: &Model) -> Result<Option<StdScale>, Error> {
-        if model.uncertainty().is_none() {
+        // The scatter of answers and counts follows from their mean.
+        if model.uncertainty().is_none() || model.likelihood() != Likelihood::Gaussian {
             return Ok(None);
         }
         let entries = self.entries.clone().into_entries()?;
         let (predictions, stds) =
             (model.predict_located(entries.clone(), true), model.std_located(&entries)?);
         Ok(StdScale::fit(&predictions, &stds, entries.values()))
+    }
+
+    /// The values of the entries that are held out, and what rows and a core add up to.
+    pub(super) fn averaged(
+        &self,
+        ranks: &[usize],
+        factors: &[&[f32]],
+        core: &[f32],
+    ) -> Result<Vec<[f32; 2]>, Error> {
+        Pass { view: &self.held.0, ranks, factors, peers: None }.each(core, |value, sampled| [value, sampled])
     }
 
     /// The precision of the prior of concepts that interact, given what an epoch has drawn.
@@ -108,19 +150,20 @@ impl Calibration {
         ranks: &[usize],
         factors: &[&[f32]],
         core: &CoreState,
+        augmentation: Option<&Augmentation>,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
             let pass = Pass { view: &self.held.0, ranks, factors, peers: None };
             let all = pass.each(&core.values, |_, prediction| prediction)?;
-            let rest = pass.each(&core.calm(), |value, prediction| [value - prediction, prediction])?;
-            let (mut products, mut squares) = (0.0, 0.0);
+            let rest = pass.each(&core.calm(), |value, prediction| [value, prediction])?;
             let keep = if epoch == FROM { 0.0 } else { KEEP };
-            for ((mean, all), [rest, calm]) in self.mean.iter_mut().zip(all).zip(rest) {
+            for ((mean, all), [_, calm]) in self.mean.iter_mut().zip(all).zip(&rest) {
                 *mean = keep * *mean + (1.0 - keep) * (all - calm);
-                products += f64::from(*mean) * f64::from(rest);
-                squares += f64::from(*mean).powi(2);
             }
-            let factor = if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 1.0 };
+            let factor = match augmentation {
+                None => least_squares(&self.mean, &rest),
+                Some(augmentation) => most_likely(&self.mean, &rest, augmentation),
+            };
             let keep = f64::from(KEEP);
             self.log = keep * self.log + (1.0 - keep) * STEEP * (1.0 - factor).powi(2);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::augmentation::Augmentation;
 use super::coupled::Matrix;
 use super::noise::Noise;
 use super::peers::Peers;
@@ -17,6 +18,8 @@ pub(super) struct RowConditional<'a> {
     pub(super) factors: &'a [&'a [f32]],
     pub(super) core: &'a [f32],
     pub(super) noise: &'a Noise,
+    /// The likelihood, if it is not Gaussian.
+    pub(super) augmentation: Option<&'a Augmentation>,
     pub(super) matrices: &'a [Matrix],
     /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
     pub(super) means: &'a [f32],

@@ -5,17 +5,18 @@
 //! gradients from where the core was solve it well enough, and with a random right side, the solution is a draw.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
+use super::augmentation::{Augmentation, TELLING};
 use super::noise::Noise;
 use super::peers::{Peers, gather};
 use super::random::{Generator, Streams, gamma, normal};
 use crate::Error;
-use crate::layout::CoreOrder;
-use crate::layout::{EntryRun, View};
-use crate::likelihood;
+use crate::layout::{CoreOrder, EntryRun, View, mix};
+use crate::likelihood::{self, Likelihood};
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
@@ -60,12 +61,16 @@ impl Pass<'_> {
         CoreOrder::new(self.ranks, &order, normal.partner_pad())
     }
 
-    /// The sum of squared errors of a core's predictions, which are kept within a range.
-    pub(super) fn squared_error(&self, core: &[f32], range: [f32; 2]) -> Result<f64, Error> {
+    /// The sum of squared errors of a core's predictions; `mean` is that of the values, given what it adds up to.
+    pub(super) fn squared_error(
+        &self,
+        core: &[f32],
+        mean: &(dyn Fn(f32) -> f32 + Sync),
+    ) -> Result<f64, Error> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
             let both = predictions.iter().zip(chunk.values);
-            let errors = both.map(|(&prediction, value)| likelihood::mean(prediction, range) - value);
+            let errors = both.map(|(&prediction, value)| mean(prediction) - value);
             errors.map(|error| f64::from(error) * f64::from(error)).sum()
         })?;
         Ok(sum)
@@ -88,6 +93,30 @@ impl Pass<'_> {
                     0.0
                 })?;
                 Ok(all)
+            })
+            .collect();
+        Ok(strips?.into_iter().flatten().collect())
+    }
+
+    /// The values of about so many entries and a core's predictions of them, always of the same entries.
+    fn some(&self, core: &[f32], wanted: usize) -> Result<Vec<[f32; 2]>, Error> {
+        let packed = self.layout().pack(core);
+        let every = (self.view.entries / wanted).max(1) as u64;
+        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
+        let strips: Result<Vec<Vec<[f32; 2]>>, Error> = strips
+            .map(|runs| {
+                let mut some = Vec::new();
+                Strip::new(self, &packed, false).go(runs, &mut |chunk, predictions| {
+                    for (place, both) in
+                        (chunk.first as u64..).zip(chunk.values.iter().zip(predictions.iter()))
+                    {
+                        if mix(place).is_multiple_of(every) {
+                            some.push([*both.0, *both.1]);
+                        }
+                    }
+                    0.0
+                })?;
+                Ok(some)
             })
             .collect();
         Ok(strips?.into_iter().flatten().collect())
@@ -367,14 +396,14 @@ impl CoreState {
         self.index(place).zip(&self.concepts).map(|(k, precisions)| precisions[k]).product()
     }
 
-    /// Draws the tensor's precision and then, if `all`, the core and its prior; returns the sum of squared errors before.
+    /// Draws the tensor's precision and then, if `all`, the core and its prior.
     pub(super) fn draw(
         &mut self,
         pass: &Pass<'_>,
         noise: &mut Noise,
         all: bool,
         streams: Streams,
-    ) -> Result<f64, Error> {
+    ) -> Result<(), Error> {
         let layout = pass.layout();
         let packed = layout.pack(&self.values);
         let shares = Shares { view: pass.view, roots: &noise.roots };
@@ -398,16 +427,65 @@ impl CoreState {
         let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
-            self.step(pass, &shares, old_tau, &gradient, streams)?;
+            let weigh = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
+                let base = shares.of_run(&chunk.run);
+                for (slot, &partner) in predictions.iter_mut().zip(chunk.partners) {
+                    let root = base * shares.of_partner(partner);
+                    *slot *= root * root;
+                }
+                0.0
+            };
+            self.step(pass, &weigh, old_tau, &gradient, streams)?;
         }
         noise.draw_tau(squares, pass.view.entries, streams);
-        Ok(squares)
+        Ok(())
     }
 
+    /// Draws the core, its prior and the dispersion, where the likelihood is not Gaussian.
+    pub(super) fn draw_augmented(
+        &mut self,
+        pass: &Pass<'_>,
+        augmentation: &mut Augmentation,
+        streams: Streams,
+    ) -> Result<(), Error> {
+        let layout = pass.layout();
+        // Every step needs the precisions that were drawn in the first pass.
+        let precisions: Vec<AtomicU32> = (0..pass.view.entries).map(|_| AtomicU32::new(0)).collect();
+        let augmented = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
+            let mut signs = streams.signs(chunk.first);
+            let mut generator = streams.entries(pass.view.mode, true, chunk.first);
+            let kept = &precisions[chunk.first..][..predictions.len()];
+            for ((slot, &value), kept) in predictions.iter_mut().zip(chunk.values).zip(kept) {
+                let (root, scaled) = augmentation.draw(value, *slot, &mut generator);
+                let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
+                signs >>= 1;
+                *slot = root * (scaled - root * *slot + sign);
+                kept.store((root * root).to_bits(), Ordering::Relaxed);
+            }
+            0.0
+        };
+        let (_, gradient) = pass.go(&layout.pack(&self.values), true, &augmented)?;
+        let gradient = layout.unpack(&gradient);
+        let weigh = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
+            let kept = &precisions[chunk.first..][..predictions.len()];
+            for (slot, kept) in predictions.iter_mut().zip(kept) {
+                *slot *= f32::from_bits(kept.load(Ordering::Relaxed));
+            }
+            0.0
+        };
+        self.step(pass, &weigh, 1.0, &gradient, streams)?;
+        if augmentation.likelihood == Likelihood::Counts {
+            let entries = pass.some(&self.values, TELLING)?;
+            augmentation.draw_dispersion(&entries, &mut streams.dispersion());
+        }
+        Ok(())
+    }
+
+    /// Draws the core and its prior; `weigh` multiplies what is there for each entry with its precision in units of `tau`.
     fn step(
         &mut self,
         pass: &Pass<'_>,
-        shares: &Shares<'_>,
+        weigh: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
         tau: f64,
         gradient: &[f32],
         streams: Streams,
@@ -437,14 +515,7 @@ impl CoreState {
         let mut length = dot(&residual, &residual);
         for _ in 0..STEPS {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
-            let (_, product) = pass.go(&layout.pack(&narrow), true, &|chunk, predictions| {
-                let base = shares.of_run(&chunk.run);
-                for (slot, &partner) in predictions.iter_mut().zip(chunk.partners) {
-                    let root = base * shares.of_partner(partner);
-                    *slot *= root * root;
-                }
-                0.0
-            })?;
+            let (_, product) = pass.go(&layout.pack(&narrow), true, weigh)?;
             let mut product: Vec<f64> = layout
                 .unpack(&product)
                 .iter()

@@ -4,6 +4,7 @@
 //! matrices, the core, and how much everything scatters, so that nothing has to be tuned. One pass over all of it is an
 //! epoch. Every number is drawn from a generator of its own, so threads change nothing. docs/method.md has the model.
 
+mod augmentation;
 mod calibration;
 mod conditional;
 mod core;
@@ -12,6 +13,7 @@ mod diagonal;
 mod draws;
 mod engine;
 mod graph;
+mod log_gamma;
 mod mean;
 #[cfg(test)]
 mod nodes;
@@ -35,6 +37,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use self::augmentation::Augmentation;
 use self::calibration::Calibration;
 use self::conditional::RowConditional;
 use self::core::{CoreState, OFFSET, Pass};
@@ -47,7 +50,7 @@ use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::layout::{Arranged, EntryStats, last_rows};
 use crate::layout::{Plan, View};
-use crate::likelihood;
+use crate::likelihood::{self, Likelihood};
 use crate::model::{Core, CoupledFactor, Factor, Model, POINTS, StdScale, Uncertainty, average_row};
 use crate::params::{BayesParams, CommonParams, Component, CoreKind};
 use crate::problem::{Absent, EntrySource, Problem};
@@ -77,9 +80,11 @@ pub(crate) struct Sampler {
     seed: u64,
     without: Vec<Component>,
     early: u64,
-    /// What the tensor's values were centred by and divided by.
+    /// What the tensor's values were centred by and divided by; their linear predictor, where the likelihood is not Gaussian.
     mean: f64,
     spread: f64,
+    /// The likelihood, if it is not Gaussian.
+    augmentation: Option<Augmentation>,
     views: Vec<View>,
     /// The view with the longest runs.
     lead: usize,
@@ -117,7 +122,17 @@ impl Sampler {
         let order = problem.order();
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
         let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows)?;
-        let BayesParams { common, without } = params;
+        let BayesParams { common, without, likelihood } = params;
+        let augmentation = match &entries {
+            EntrySource::Memory(entries) => Augmentation::new(*likelihood, entries.values()),
+            // Those of another likelihood are in memory: the settings are checked for it.
+            EntrySource::Stored(_) => None,
+        };
+        // Values as they are, where it is their linear predictor that is centred.
+        let (mean, spread, scale) = match &augmentation {
+            Some(own) => (own.mean, own.spread, (0.0, 1.0)),
+            None => (mean, spread, (mean, spread)),
+        };
         let CommonParams { epochs, seed, level, .. } = *common;
         let auto = common.is_auto() && warm.is_none();
         let diagonal = common.core == CoreKind::Diagonal;
@@ -130,12 +145,11 @@ impl Sampler {
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
         let (kept, held) = calibration::split(&entries, epochs, seed)?.unzip();
         let first = kept.as_ref().unwrap_or(&entries);
-        let Arranged { views, lead, counts } =
-            Arranged::new(first, &rows, &ranks, level, (mean, spread), budget)?;
+        let Arranged { views, lead, counts } = Arranged::new(first, &rows, &ranks, level, scale, budget)?;
         drop(kept);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
-            Matrix::new(matrix, number, counts[mode].len(), ranks[mode], spread)
+            Matrix::new(matrix, number, counts[mode].len(), ranks[mode], scale.1)
         });
         let factors: Vec<Vec<f32>> =
             (0..order).map(|mode| start_rows(counts[mode].len(), ranks[mode], seed, mode)).collect();
@@ -147,6 +161,7 @@ impl Sampler {
             early: early(epochs) as u64,
             mean,
             spread,
+            augmentation,
             lead,
             factors,
             core: CoreState::new(&ranks, start_core(&ranks, diagonal, seed), diagonal, without),
@@ -158,7 +173,7 @@ impl Sampler {
             epoch: 0,
             peers: None,
             views,
-            frame: frame(problem, &ranks, range),
+            frame: frame(problem, &ranks, range, *likelihood),
             ranks,
         };
         if let Some(warm) = warm {
@@ -198,6 +213,7 @@ impl Sampler {
                 factors: &factors,
                 core: &self.core.values,
                 noise: &self.noise,
+                augmentation: self.augmentation.as_ref(),
                 matrices: &self.matrices,
                 means: &means,
                 streams,
@@ -208,7 +224,8 @@ impl Sampler {
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
-            if epoch >= CORE_FROM && !self.without.contains(&Component::RowNoise) {
+            let has_noise = self.augmentation.is_none() && !self.without.contains(&Component::RowNoise);
+            if epoch >= CORE_FROM && has_noise {
                 let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
                 let levels: Vec<f32> = levels.copied().collect();
                 self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
@@ -217,10 +234,16 @@ impl Sampler {
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let peers = self.peers.as_deref();
         let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors, peers };
-        self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, streams)?;
+        match &mut self.augmentation {
+            None => self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, streams)?,
+            Some(augmentation) if epoch >= CORE_FROM => {
+                self.core.draw_augmented(&pass, augmentation, streams)?;
+            }
+            Some(_) => {}
+        }
         self.calibrate()?;
         if let Some(share) = share {
-            let (tau, spread) = (self.noise.tau, self.spread);
+            let (tau, (_, spread)) = (self.noise.tau, self.value_scale());
             let matrices = self.matrices.iter().map(|matrix| (matrix.columns(), matrix.weight(tau, spread)));
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
@@ -235,7 +258,9 @@ impl Sampler {
     fn calibrate(&mut self) -> Result<(), Error> {
         if let Some((calibration, _)) = &mut self.calibration {
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
-            self.noise.hurdle = calibration.precision(self.epoch, &self.ranks, &factors, &self.core)?;
+            let augmentation = self.augmentation.as_ref();
+            self.noise.hurdle =
+                calibration.precision(self.epoch, &self.ranks, &factors, &self.core, augmentation)?;
         }
         Ok(())
     }
@@ -253,12 +278,18 @@ impl Sampler {
         let rows: Vec<usize> = self.noise.counts.iter().map(Vec::len).collect();
         if self.average.draws > 0 {
             self.scale = calibration.std_scale(&self.model_so_far(true))?;
+            if self.augmentation.is_some() {
+                let (factors, core) = self.current(true);
+                let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
+                let held = calibration.averaged(&self.ranks, &factors, core)?;
+                self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
+            }
             // Draws begin to count anew.
             self.average = Mean::new(&self.ranks, rows.iter().copied(), &self.without);
         }
         // There may be no room for both.
         self.views.clear();
-        let scale = (self.mean, self.spread);
+        let scale = self.value_scale();
         let arranged = Arranged::new(&entries, &rows, &self.ranks, self.level, scale, budget)?;
         (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
         Ok(())
@@ -339,6 +370,7 @@ impl Sampler {
         let EntryStats { counts, distinct, sample, .. } = EntryStats::new(&entries, &with_average)?;
         let largest = last_rows(&with_average);
         let lead = &self.views[self.lead];
+        let (mean, spread) = self.value_scale();
         let plan = Plan {
             mode: lead.mode,
             partner: lead.partner,
@@ -346,8 +378,8 @@ impl Sampler {
             level: self.level,
             counts: &counts[lead.mode],
             largest: &largest,
-            mean: self.mean,
-            spread: self.spread,
+            mean,
+            spread,
             distinct: distinct.as_ref(),
             sample: sample.lists(),
         };
@@ -366,11 +398,18 @@ impl Sampler {
         };
         let factors: Vec<Vec<f32>> = factors.into_iter().zip(&self.ranks).map(with_average).collect();
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-        let range = self.allowed();
+        let (range, largest, averaged) = (self.allowed(), self.frame.range[1], self.is_typical());
         let squares = |view: &View| {
-            Pass { view, ranks: &self.ranks, factors: &factors, peers: None }.squared_error(core, range)
+            let pass = Pass { view, ranks: &self.ranks, factors: &factors, peers: None };
+            match &self.augmentation {
+                None => pass.squared_error(core, &|sampled| likelihood::mean(sampled, range)),
+                Some(augmentation) => {
+                    pass.squared_error(core, &|sampled| augmentation.mean(sampled, averaged, largest))
+                }
+            }
         };
-        let rmse = |squares: f64, entries: usize| self.spread * (squares / entries as f64).sqrt();
+        let (_, unit) = self.value_scale();
+        let rmse = |squares: f64, entries: usize| unit * (squares / entries as f64).sqrt();
         let one = |Evaluation(view): &Evaluation| Ok(rmse(squares(view)?, view.entries));
         let sets = sets.iter().map(|set| set.map(one).transpose());
         let sets: Result<Vec<Option<f64>>, Error> = sets.collect();
@@ -382,6 +421,11 @@ impl Sampler {
             entries += calibration.held().entries;
         }
         Ok((rmse(sum, entries), sets?))
+    }
+
+    /// What the values in views were centred by and divided by.
+    fn value_scale(&self) -> (f64, f64) {
+        if self.augmentation.is_some() { (0.0, 1.0) } else { (self.mean, self.spread) }
     }
 
     /// Where predictions may lie, in the units of draws, see [`Model::clips`].
@@ -414,6 +458,12 @@ impl Sampler {
         let (factors, core) = self.current(mean);
         let mut core: Vec<f64> = core.iter().map(|&value| f64::from(value) * self.spread).collect();
         core[0] += self.mean;
+        if let Some(Augmentation { link: [slope, intercept], .. }) =
+            self.augmentation.as_ref().filter(|_| mean)
+        {
+            core.iter_mut().for_each(|value| *value *= slope);
+            core[0] += intercept;
+        }
         // A core beyond what f32 can hold has no use, but must not become infinite.
         let narrow = |value: f64| value.clamp(f32::MIN.into(), f32::MAX.into()) as f32;
         let core = core.into_iter().map(narrow).collect();
@@ -424,7 +474,7 @@ impl Sampler {
         let factors = &model.factors;
         for (number, (coupled, matrix)) in model.coupled.iter_mut().zip(&self.matrices).enumerate() {
             let found = self.average.weights.get(number).copied().filter(|_| mean);
-            let found = found.unwrap_or_else(|| matrix.weight(self.noise.tau, self.spread));
+            let found = found.unwrap_or_else(|| matrix.weight(self.noise.tau, self.value_scale().1));
             coupled.weight = found.min(f32::MAX.into()) as f32;
             let columns = self.average.columns.get(number).filter(|_| mean);
             let columns = columns.map_or(matrix.columns(), Vec::as_slice);
@@ -451,8 +501,15 @@ impl Sampler {
         }
         let Mean { variance, shares, natural_params, .. } = &self.average;
         let variances = natural_params.iter().zip(&self.ranks).enumerate();
+        let noise = match &self.augmentation {
+            None => variance * self.spread * self.spread,
+            Some(augmentation) if augmentation.likelihood == Likelihood::Counts => {
+                1.0 / augmentation.dispersion
+            }
+            Some(_) => 0.0,
+        };
         Some(Uncertainty {
-            noise: (variance * self.spread * self.spread).min(f32::MAX.into()) as f32,
+            noise: noise.min(f32::MAX.into()) as f32,
             shares: shares.clone(),
             variances: variances
                 .map(|(mode, (natural_params, &rank))| {
@@ -542,7 +599,7 @@ fn start_core(ranks: &[usize], diagonal: bool, seed: u64) -> Vec<f32> {
 }
 
 /// A model of the problem's form without numbers.
-fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
+fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2], likelihood: Likelihood) -> Model {
     let coupled = problem.coupled().iter().map(|matrix| CoupledFactor {
         name: matrix.name().to_owned(),
         mode: matrix.mode(),
@@ -566,5 +623,6 @@ fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2]) -> Model {
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        likelihood,
     }
 }

@@ -123,7 +123,7 @@ fn level(roots: &mut [f32], counts: &[u32], levels: &[f32]) {
 }
 
 /// The logarithm of the gamma function, for positive numbers: Stirling's series after a few steps up.
-fn ln_gamma(x: f64) -> f64 {
+pub(super) fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut below) = (x, 1.0);
     while x < 8.0 {
         below *= x;

@@ -27,6 +27,8 @@ const MATRICES: u64 = 3 << 32;
 const CORE: u64 = 4 << 32;
 const SCALES: u64 = 5 << 32;
 const START: u64 = 6 << 32;
+const ENTRIES: u64 = 7 << 32;
+const DISPERSION: u64 = 8 << 32;
 /// The place of what belongs to no row or column.
 const ALL: u64 = u64::MAX;
 
@@ -71,6 +73,16 @@ impl Streams {
         mix(mix(self.seed ^ mix(self.epoch)) ^ first as u64)
     }
 
+    /// Some entries, the first of which has this place in the view of a mode; `core` where the core is drawn.
+    pub(super) fn entries(self, mode: usize, core: bool, first: usize) -> Generator {
+        self.stream(ENTRIES + 2 * mode as u64 + u64::from(core), first as u64)
+    }
+
+    /// The dispersion of counts.
+    pub(super) fn dispersion(self) -> Generator {
+        self.stream(DISPERSION, 0)
+    }
+
     /// The scales of a mode's concepts.
     pub(super) fn scales(self, mode: usize) -> Generator {
         self.stream(SCALES + mode as u64, 0)
@@ -95,6 +107,11 @@ pub(super) fn generator(seed: u64, purpose: [u64; 3]) -> Generator {
 /// A number of the standard normal distribution.
 pub(super) fn normal(generator: &mut Generator) -> f64 {
     StandardNormal.sample(generator)
+}
+
+/// A number from 0 to 1.
+pub(super) fn uniform(generator: &mut Generator) -> f64 {
+    generator.random()
 }
 
 /// A precision: of the gamma distribution with the given shape and rate.

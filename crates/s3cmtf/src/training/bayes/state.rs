@@ -37,6 +37,10 @@ impl Sampler {
             calibration.put(&mut numbers);
         }
         numbers.put_doubles("noise", &[self.noise.tau, self.noise.hurdle]);
+        if let Some(augmentation) = &self.augmentation {
+            let [slope, intercept] = augmentation.link;
+            numbers.put_doubles("likelihood", &[augmentation.dispersion, slope, intercept]);
+        }
         let mut scale = vec![0.0; 2 * POINTS];
         let points = self.scale.iter().flat_map(|scale| scale.points.iter().flatten());
         scale.iter_mut().zip(points).for_each(|(number, &point)| *number = point);
@@ -97,6 +101,12 @@ impl Sampler {
         let mut noise = [0.0; 2];
         numbers.get_doubles("noise", &mut noise)?;
         [self.noise.tau, self.noise.hurdle] = noise;
+        if let Some(augmentation) = &mut self.augmentation {
+            let mut own = [0.0; 3];
+            numbers.get_doubles("likelihood", &mut own)?;
+            augmentation.set_dispersion(own[0]);
+            augmentation.link = [own[1], own[2]];
+        }
         let mut scale = vec![0.0; 2 * POINTS];
         numbers.get("std_scale", &mut scale)?;
         // Where it is not known, all are zero.

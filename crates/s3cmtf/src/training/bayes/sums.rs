@@ -86,7 +86,7 @@ impl<'a> Summer<'a> {
 
     /// Adds the entries of a run.
     pub(super) fn add_run(&mut self, run: EntryRun<'_>) {
-        let RowConditional { view, ranks, factors, noise, .. } = *self.given;
+        let RowConditional { view, ranks, factors, noise, augmentation, streams, .. } = *self.given;
         let folded = self.folded;
         let t = if folded.table.is_empty() {
             view.weigh(factors, ranks, run.rest, &mut self.weights);
@@ -100,7 +100,8 @@ impl<'a> Summer<'a> {
             run.rest.iter().zip(&view.rest).map(|(&row, &rest)| noise.roots[rest][row as usize]).product();
         let partner_roots = &noise.roots[view.partner];
         let (mut scales, mut scaled) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
-        for (partners, values) in run.partners.chunks(CHUNK).zip(run.values.chunks(CHUNK)) {
+        let chunks = run.partners.chunks(CHUNK).zip(run.values.chunks(CHUNK));
+        for (first, (partners, values)) in (0..).step_by(CHUNK).zip(chunks) {
             let (scales, scaled) = (&mut scales[..values.len()], &mut scaled[..values.len()]);
             let mut sum = 0.0f64;
             for (((scale, scaled), &partner), &value) in
@@ -113,6 +114,19 @@ impl<'a> Summer<'a> {
             self.sums.values += sum;
             let designs = &mut self.designs[..values.len() * view.normal.pad()];
             view.normal.design(t, factors[view.partner], partners, scales, designs);
+            if let Some(augmentation) = augmentation {
+                let rank = ranks[view.mode];
+                let row = &factors[view.mode][run.row as usize * rank..][..rank];
+                let mut generator = streams.entries(view.mode, false, run.first + first);
+                for ((design, scaled), &value) in
+                    designs.chunks_exact_mut(view.normal.pad()).zip(scaled.iter_mut()).zip(values)
+                {
+                    let linear = design.iter().zip(row).map(|(design, value)| design * value).sum();
+                    let root;
+                    (root, *scaled) = augmentation.draw(value, linear, &mut generator);
+                    design.iter_mut().for_each(|design| *design *= root);
+                }
+            }
             view.normal.gram(designs, scaled, &mut self.sums.squares, &mut self.sums.products);
         }
     }

@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::Sampler;
+use super::augmentation::Augmentation;
 use super::conditional::RowConditional;
 use super::core::Pass;
 use super::coupled::Matrix;
@@ -12,6 +13,7 @@ use super::random::{Streams, generator, normal};
 use crate::layout::View;
 use crate::layout::concepts;
 use crate::layout::view_tests::{counts, view};
+use crate::likelihood::Likelihood;
 use crate::model::locate;
 use crate::params::{CheckedParams, Params};
 use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
@@ -127,6 +129,7 @@ fn rows_come_from_their_normal_distribution() {
                     factors: &small.slices(),
                     core: &small.core,
                     noise: &noise,
+                    augmentation: None,
                     matrices: &[],
                     means: &[],
                     streams: Streams { seed: 1, epoch },
@@ -174,6 +177,89 @@ fn rows_come_from_their_normal_distribution() {
 }
 
 #[test]
+fn rows_of_answers_and_counts_come_from_their_posterior() {
+    const DRAWS: u64 = 30_000;
+    const MODE: usize = 1;
+    // One number of each row is free, so that its posterior can be summed up on a grid.
+    assert_eq!(RANKS[MODE], 2);
+    for likelihood in [Likelihood::Logistic, Likelihood::Counts] {
+        let mut small = Small::new(3);
+        let mut augmentation = Augmentation::new(likelihood, &[0.0, 1.0]).unwrap();
+        augmentation.spread = 0.4;
+        augmentation.set_dispersion(2.0);
+        // Values as they come from the model: counts are small and large, which are drawn otherwise.
+        let value = |entry: usize| {
+            let row = &small.factors[MODE][2 * small.indices[MODE][entry] as usize..][..2];
+            let terms = small.design(entry, MODE).into_iter().zip(row);
+            let sampled = terms.map(|(d, &value)| d * f64::from(value)).sum::<f64>() as f32;
+            match likelihood {
+                Likelihood::Counts => {
+                    (5.0 * augmentation.mean(sampled, false, 1e6) * [0.2, 0.6, 1.0, 1.9][entry % 4]).round()
+                }
+                _ => f32::from(u8::from(small.values[entry] > 0.0)),
+            }
+        };
+        small.values = (0..60).map(value).collect();
+        augmentation.mean += if likelihood == Likelihood::Counts { 5f64.ln() } else { 0.0 };
+        let noise = Noise::new(SIZES[..3].iter().map(|&size| vec![1; size]).collect());
+        let interrupt = AtomicBool::new(false);
+        let view = small.views().find(|view| view.mode == MODE).unwrap();
+        let mut sums = vec![[0.0; 2]; SIZES[MODE]];
+        for epoch in 0..DRAWS {
+            let drawn = RowConditional {
+                view: &view,
+                ranks: small.ranks(),
+                factors: &small.slices(),
+                core: &small.core,
+                noise: &noise,
+                augmentation: Some(&augmentation),
+                matrices: &[],
+                means: &[],
+                streams: Streams { seed: 1, epoch },
+                without: &[],
+                peers: None,
+                interrupt: &interrupt,
+            }
+            .draw(None)
+            .unwrap()
+            .unwrap();
+            small.factors[MODE] = drawn.rows;
+            for (sums, row) in sums.iter_mut().zip(small.factors[MODE].chunks(2)) {
+                let value = f64::from(row[1]);
+                *sums = [sums[0] + value, sums[1] + value * value];
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            let log_posterior = |value: f64| {
+                let entries = (0..60).filter(|&entry| small.indices[MODE][entry] as usize == row);
+                let one = |entry: usize| {
+                    let (d, y) = (small.design(entry, MODE), f64::from(small.values[entry]));
+                    let linear = augmentation.mean + augmentation.spread * (d[0] + value * d[1]);
+                    match likelihood {
+                        Likelihood::Counts => y * linear - (y + 2.0) * (2.0 + linear.exp()).ln(),
+                        _ => y * linear - linear.exp().ln_1p(),
+                    }
+                };
+                entries.map(one).sum::<f64>() - 0.5 * value * value
+            };
+            let grid: Vec<f64> = (-400..=400).map(|step| f64::from(step) / 80.0).collect();
+            let most = grid.iter().map(|&value| log_posterior(value)).fold(f64::MIN, f64::max);
+            let moment = |power: i32| -> f64 {
+                grid.iter().map(|&value| value.powi(power) * (log_posterior(value) - most).exp()).sum()
+            };
+            let mean = moment(1) / moment(0);
+            let variance = moment(2) / moment(0) - mean * mean;
+            let found = sums[0] / DRAWS as f64;
+            let spread = sums[1] / DRAWS as f64 - found * found;
+            // Draws of a chain depend on each other.
+            let tolerance = 15.0 * (variance / DRAWS as f64).sqrt();
+            assert!((found - mean).abs() < tolerance, "{likelihood:?}, row {row}: {found} and not {mean}");
+            assert!((spread / variance - 1.0).abs() < 0.1, "{likelihood:?}, row {row}: {spread}, {variance}");
+        }
+    }
+}
+
+#[test]
 fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
     for order in 2..=4 {
         let small = Small::new(order);
@@ -192,7 +278,8 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
         for view in small.views() {
             let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices(), peers: None };
             assert!(
-                (pass.squared_error(&small.core, [f32::MIN, f32::MAX]).unwrap() / squares - 1.0).abs() < 1e-5
+                (pass.squared_error(&small.core, &|prediction| prediction).unwrap() / squares - 1.0).abs()
+                    < 1e-5
             );
             let (_, got) = pass.errors_and_gradient(&small.core);
             for (got, expected) in got.iter().zip(&gradient) {

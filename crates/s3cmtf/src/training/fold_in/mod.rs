@@ -154,6 +154,7 @@ impl<'a> FoldIn<'a> {
         }
         let range =
             values.iter().fold(model.range(), |[low, high], &value| [low.min(value), high.max(value)]);
+        model.likelihood().check("the new entries", &values)?;
         if added.iter().sum::<usize>() == 0 && (!update || values.is_empty()) {
             let what = if update {
                 "the model has all of these ids, and there is nothing new in them"
@@ -253,6 +254,7 @@ impl<'a> FoldIn<'a> {
         let modes = grown.iter().map(|grown| grown.mode.clone()).collect();
         let (core, coupled) = (self.model.core().clone(), self.model.coupled().to_vec());
         let model = Model::new(modes, core, factors.collect(), coupled, range)?;
+        let model = model.with_likelihood(self.model.likelihood());
         let mut model = model.with_value(self.model.value().map(str::to_owned));
         if let Some(choice) = self.model.choice() {
             // What new ids choose is what most do.

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::grow::ExtendedMode;
 use super::system::{Form, along};
+use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
 use crate::problem::{Absent, Coupled, Duplicates, merge_entries};
 use crate::training::bayes::counted;
@@ -162,6 +163,7 @@ pub(super) struct Rows<'a> {
     /// For each mode, which concepts are 1 in all rows.
     constant: Vec<Vec<bool>>,
     /// What the model knew of its rows.
+    likelihood: Likelihood,
     old: &'a Model,
 }
 
@@ -224,6 +226,7 @@ impl<'a> Rows<'a> {
             variances,
             nu,
             constant,
+            likelihood: model.likelihood(),
             old: model,
         }
     }
@@ -232,7 +235,9 @@ impl<'a> Rows<'a> {
     pub(super) fn find(&mut self, update: bool) -> Vec<usize> {
         let order = self.ranks.len();
         let wanted: Vec<Vec<Wanted>> = (0..order).map(|mode| self.wanted(mode, update)).collect();
-        for _ in 0..TURNS {
+        // Where entries have pseudo-values, those change with the rows.
+        let turns = if self.likelihood == Likelihood::Gaussian { TURNS } else { 5 * TURNS };
+        for _ in 0..turns {
             let mut moved = 0.0f64;
             for (mode, wanted) in wanted.iter().enumerate() {
                 let found: Vec<Found> = wanted.par_iter().map(|wanted| self.row(mode, wanted)).collect();
@@ -287,8 +292,10 @@ impl<'a> Rows<'a> {
         let mut form = Form::new(rank);
         let before = self.grown[mode].before[row];
         let noise = match &self.ground {
-            RowPrior::Drawn(uncertainty) => f64::from(uncertainty.noise).max(LEAST_NOISE),
-            RowPrior::Objective { .. } => 1.0,
+            RowPrior::Drawn(uncertainty) if self.likelihood == Likelihood::Gaussian => {
+                f64::from(uncertainty.noise).max(LEAST_NOISE)
+            }
+            RowPrior::Drawn(_) | RowPrior::Objective { .. } => 1.0,
         };
         let sums = self.sum(mode, &wanted.entries);
         let mut share = 1.0;
@@ -329,7 +336,7 @@ impl<'a> Rows<'a> {
 
     /// How large a part of their precision entries owe to a row: for a new one, what its errors so far say.
     fn share(&self, mode: usize, row: usize, new: bool, sums: &Sums, entries: usize, noise: f64) -> f64 {
-        if !new || entries == 0 {
+        if !new || entries == 0 || self.likelihood != Likelihood::Gaussian {
             return f64::from(self.shares[mode][row]);
         }
         let rank = self.ranks[mode];
@@ -341,6 +348,14 @@ impl<'a> Rows<'a> {
         let (nu, part) = (self.nu[mode], counted(entries as u32));
         // As 32 bits hold it, so that it is what the row is found with.
         f64::from(((nu + part * entries as f64) / (nu + part * squares / noise)).max(LEAST_SHARE) as f32)
+    }
+
+    /// What the model knows of how counts scatter.
+    fn dispersion(&self) -> f64 {
+        match &self.ground {
+            RowPrior::Drawn(uncertainty) => f64::from(uncertainty.noise),
+            RowPrior::Objective { .. } => 0.0,
+        }
     }
 
     /// The sums over some entries of a row, each times the shares of its other rows.
@@ -365,9 +380,14 @@ impl<'a> Rows<'a> {
             let others = (0..order).filter(|&other| other != mode);
             let shares =
                 others.clone().map(|other| self.shares.get(other).map_or(1.0, |shares| shares[place(other)]));
-            let weight: f64 = shares.map(f64::from).product();
-            let value = f64::from(self.values[entry as usize]);
-            sums.form.add(weight, value, &along(self.core, &rows, &[mode]));
+            let mut weight: f64 = shares.map(f64::from).product();
+            let design = along(self.core, &rows, &[mode]);
+            let mut value = f64::from(self.values[entry as usize]);
+            if self.likelihood != Likelihood::Gaussian {
+                let linear = design.iter().zip(rows[mode]).map(|(a, &b)| a * f64::from(b)).sum();
+                (weight, value) = self.likelihood.pseudo(value, linear, self.dispersion());
+            }
+            sums.form.add(weight, value, &design);
             sums.squares += weight * value * value;
             if self.variances.is_empty() {
                 continue;

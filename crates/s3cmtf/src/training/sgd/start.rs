@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model};
 use crate::params::{CoreKind, SgdParams, Start};
 use crate::problem::{Absent, Problem};
@@ -58,6 +59,7 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        likelihood: Likelihood::Gaussian,
     };
     if let Some(warm) = warm {
         take_over(&mut model, warm);

@@ -1,0 +1,253 @@
+//! Yes or no and counts: planted truths, the measures of the field, new rows, and the same bits.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Gamma, Normal, Poisson};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use s3cmtf::{Entries, FoldIn, Likelihood, Model, Params, Problem, Run, Scores, Training};
+
+const SIZES: [usize; 3] = [150, 100, 6];
+const RANK: usize = 2;
+
+/// Values around a known linear predictor: offsets and interactions of users and items that change a little with time.
+struct World {
+    cells: Vec<Vec<u32>>,
+    linear: Vec<f64>,
+    values: Vec<f32>,
+}
+
+impl World {
+    fn new(entries: usize, value: impl Fn(f64, &mut Xoshiro256PlusPlus) -> f64) -> Self {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(11);
+        let normal = Normal::new(0.0, 1.0).unwrap();
+        let mut numbers =
+            |count: usize| -> Vec<f64> { (0..count).map(|_| normal.sample(&mut generator)).collect() };
+        let offsets = SIZES.map(&mut numbers);
+        let rows = SIZES.map(|size| numbers(size * RANK));
+        let mut world = World { cells: vec![Vec::new(); 3], linear: Vec::new(), values: Vec::new() };
+        let mut seen = HashSet::new();
+        while world.values.len() < entries {
+            let cell = SIZES.map(|size| generator.random_range(0..size));
+            if !seen.insert(cell) {
+                continue;
+            }
+            let offset: f64 = (0..3).map(|mode| [0.5, 0.7, 0.1][mode] * offsets[mode][cell[mode]]).sum();
+            let row = |mode: usize, k: usize| rows[mode][cell[mode] * RANK + k];
+            let both: f64 = (0..RANK).map(|k| row(0, k) * row(1, k) * (1.0 + 0.2 * row(2, k))).sum();
+            let linear = offset + 0.8 * both;
+            world.linear.push(linear);
+            world.values.push(value(linear, &mut generator) as f32);
+            (0..3).for_each(|mode| world.cells[mode].push(cell[mode] as u32));
+        }
+        world
+    }
+
+    fn answers(entries: usize) -> Self {
+        World::new(entries, |linear, generator| {
+            f64::from(u8::from(generator.random::<f64>() < 1.0 / (1.0 + (-linear).exp())))
+        })
+    }
+
+    /// Negative binomial counts of a dispersion of 1.5.
+    fn counts(entries: usize, times: f64) -> Self {
+        World::new(entries, |linear, generator| {
+            let mean = (times * linear + 0.5).exp();
+            let around = Gamma::new(1.5, mean / 1.5).unwrap().sample(generator).clamp(1e-9, 1e5);
+            Poisson::new(around).unwrap().sample(generator)
+        })
+    }
+
+    fn part(&self, range: std::ops::Range<usize>) -> Entries {
+        let cells = self.cells.iter().map(|ids| ids[range.clone()].to_vec()).collect();
+        Entries::new(cells, self.values[range].to_vec()).unwrap()
+    }
+}
+
+fn problem(entries: Entries) -> Problem {
+    Problem::builder(entries).sizes(SIZES.map(|size| size as u32).to_vec()).build().unwrap()
+}
+
+fn params(likelihood: Likelihood) -> Params {
+    Params { ranks: vec![5, 5, 3], likelihood, threads: 2, ..Params::default() }
+}
+
+fn fit(entries: Entries, params: Params) -> Run {
+    Training::new(problem(entries), params).run().unwrap()
+}
+
+/// The share of the variance of a linear predictor that another explains.
+fn explained(truth: &[f64], found: &[f64]) -> f64 {
+    let mean = truth.iter().sum::<f64>() / truth.len() as f64;
+    let total: f64 = truth.iter().map(|value| (value - mean).powi(2)).sum();
+    1.0 - truth.iter().zip(found).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / total
+}
+
+fn deviance(model: &Model, test: &Entries) -> f64 {
+    match model.evaluate(test, true).unwrap().scores {
+        Some(Scores::Counts { deviance, .. }) => deviance,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn probabilities_of_a_planted_world_are_found_and_calibrated() {
+    let world = World::answers(18_000);
+    let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
+    let run = fit(train.clone(), params(Likelihood::Logistic));
+    let found = run.model.predict(&test, true).unwrap();
+    let truth: Vec<f64> = world.linear[15_000..].iter().map(|linear| 1.0 / (1.0 + (-linear).exp())).collect();
+    let found: Vec<f64> = found.iter().map(|&mean| f64::from(mean)).collect();
+    assert!(found.iter().all(|mean| (0.0..=1.0).contains(mean)));
+    assert!(explained(&truth, &found) > 0.75, "{}", explained(&truth, &found));
+    let Some(Scores::Logistic { log_loss, mean_log_loss, auc, calibration_error, .. }) =
+        run.model.evaluate(&test, true).unwrap().scores
+    else {
+        panic!("no scores");
+    };
+    let best: f64 =
+        truth.iter().zip(test.values()).map(|(p, &y)| -if y > 0.5 { p.ln() } else { (1.0 - p).ln() }).sum();
+    let best = best / truth.len() as f64;
+    assert!(log_loss < best + 0.05 && log_loss < mean_log_loss.unwrap() - 0.1, "{log_loss} {best}");
+    assert!(auc.unwrap() > 0.75 && calibration_error < 0.05, "{auc:?} {calibration_error}");
+    // A Gaussian model of the same is no better, even as a probability that is kept away from 0 and 1.
+    let gaussian = fit(train, params(Likelihood::Gaussian));
+    assert!(gaussian.notes().iter().any(|note| note.contains("the likelihood logistic")));
+    let gaussian = gaussian.model.predict(&test, true).unwrap();
+    let loss = |(&mean, &value): (&f32, &f32)| {
+        let mean = f64::from(mean).clamp(0.02, 0.98);
+        -if value > 0.5 { mean.ln() } else { (1.0 - mean).ln() }
+    };
+    let gaussian = gaussian.iter().zip(test.values()).map(loss).sum::<f64>() / test.len() as f64;
+    assert!(log_loss < gaussian, "{log_loss} {gaussian}");
+}
+
+#[test]
+fn counts_of_a_planted_world_are_found() {
+    let world = World::counts(18_000, 0.7);
+    let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
+    let run = fit(train, params(Likelihood::Counts));
+    let found = run.model.predict(&test, true).unwrap();
+    let logs: Vec<f64> = found.iter().map(|&mean| f64::from(mean).ln()).collect();
+    let truth: Vec<f64> = world.linear[15_000..].iter().map(|linear| 0.7 * linear + 0.5).collect();
+    assert!(explained(&truth, &logs) > 0.75, "{}", explained(&truth, &logs));
+    let dispersion = 1.0 / f64::from(run.model.uncertainty().unwrap().noise);
+    assert!((1.1..2.2).contains(&dispersion), "{dispersion}");
+    // Standard deviations are those of the counts themselves.
+    let stds = run.model.std(&test).unwrap();
+    let close = found.iter().zip(&stds).zip(test.values());
+    let close = close.filter(|((mean, std), value)| (*mean - *value).abs() <= 2.0 * *std).count();
+    assert!((0.92..0.99).contains(&(close as f64 / test.len() as f64)), "{close}");
+}
+
+#[test]
+fn heavy_tails_do_not_make_counts_diverge() {
+    let world = World::counts(15_000, 1.8);
+    let (train, test) = (world.part(0..12_000), world.part(12_000..15_000));
+    let largest = train.values().iter().copied().fold(0.0, f32::max);
+    assert!(largest > 20_000.0, "{largest}");
+    let run = fit(train.clone(), params(Likelihood::Counts));
+    let counts = deviance(&run.model, &test);
+    // The best that a Gaussian model of the logarithms says of counts: their mean is a number times its exponential.
+    let logs = |entries: &Entries| {
+        let cells = (0..3).map(|mode| entries.indices(mode).to_vec()).collect();
+        Entries::new(cells, entries.values().iter().map(|value| value.ln_1p()).collect()).unwrap()
+    };
+    let gaussian = fit(logs(&train), params(Likelihood::Gaussian)).model;
+    let means = |entries: &Entries| -> Vec<f64> {
+        let found = gaussian.predict(entries, true).unwrap();
+        found.iter().map(|&log| f64::from(log).exp()).collect()
+    };
+    let sum: f64 = train.values().iter().map(|&value| f64::from(value)).sum();
+    let times = sum / means(&train).iter().sum::<f64>();
+    let term = |(mean, &value): (&f64, &f32)| {
+        let (mean, value) = (times * mean, f64::from(value));
+        2.0 * (if value > 0.0 { value * (value / mean).ln() } else { 0.0 } - value + mean)
+    };
+    let gaussian = means(&test).iter().zip(test.values()).map(term).sum::<f64>() / test.len() as f64;
+    assert!(counts < gaussian, "{counts} {gaussian}");
+}
+
+#[test]
+fn threads_and_a_restart_change_nothing() {
+    let world = World::counts(3_000, 0.5);
+    for likelihood in [Likelihood::Logistic, Likelihood::Counts] {
+        let mut entries = world.part(0..3_000);
+        if likelihood == Likelihood::Logistic {
+            let cells = (0..3).map(|mode| entries.indices(mode).to_vec()).collect();
+            entries = Entries::new(cells, entries.values().iter().map(|v| v.min(1.0)).collect()).unwrap();
+        }
+        let one = Params { threads: 1, epochs: 24, ..params(likelihood) };
+        let model = fit(entries.clone(), one.clone()).model;
+        let three = fit(entries.clone(), Params { threads: 3, ..one.clone() }).model;
+        for mode in 0..3 {
+            assert_eq!(model.factors()[mode].values(), three.factors()[mode].values(), "{likelihood:?}");
+        }
+        // Gone on with from the middle.
+        let kept = Mutex::new(Vec::new());
+        let whole = Training::new(problem(entries.clone()), one.clone());
+        whole.checkpoints(Duration::ZERO, |checkpoint| kept.lock().unwrap().push(checkpoint)).run().unwrap();
+        let middle = kept.into_inner().unwrap().swap_remove(11);
+        let resumed = Training::new(problem(entries), one).resume(middle).run().unwrap().model;
+        assert_eq!(model.core().values(), resumed.core().values(), "{likelihood:?}");
+        assert_eq!(model.uncertainty().unwrap().noise, resumed.uncertainty().unwrap().noise);
+    }
+}
+
+#[test]
+fn new_rows_are_found_from_answers_and_counts() {
+    for (world, likelihood) in
+        [(World::answers(16_000), Likelihood::Logistic), (World::counts(16_000, 0.7), Likelihood::Counts)]
+    {
+        // The last users come later; half of their entries tell who they are.
+        let new = |place: usize| world.cells[0][place] >= 130;
+        let pick = |keep: &dyn Fn(usize) -> bool| {
+            let places: Vec<usize> = (0..16_000).filter(|&place| keep(place)).collect();
+            let cells =
+                world.cells.iter().map(|ids| places.iter().map(|&place| ids[place]).collect()).collect();
+            Entries::new(cells, places.iter().map(|&place| world.values[place]).collect()).unwrap()
+        };
+        let params = params(likelihood);
+        let before = Training::new(
+            Problem::builder(pick(&|place| !new(place)))
+                .sizes(SIZES.map(|size| size as u32).to_vec())
+                .build()
+                .unwrap(),
+            params.clone(),
+        );
+        let before = before.run().unwrap().model;
+        let folded = FoldIn::new(&before, &params)
+            .entries(pick(&|place| new(place) && place % 2 == 0))
+            .fold_in()
+            .unwrap();
+        assert_eq!((folded.added[0], folded.model.likelihood()), (20, likelihood));
+        let rest = pick(&|place| new(place) && place % 2 == 1);
+        let score = |model: &Model| match model.evaluate(&rest, true).unwrap().scores {
+            Some(Scores::Logistic { log_loss, .. }) => log_loss,
+            Some(Scores::Counts { deviance, .. }) => deviance,
+            other => panic!("{other:?}"),
+        };
+        let whole = fit(pick(&|place| !new(place) || place % 2 == 0), params.clone()).model;
+        let (average, found, anew) = (score(&before), score(&folded.model), score(&whole));
+        assert!(found < average && found < anew + 0.25 * (average - anew), "{average} {found} {anew}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused_by_name() {
+    let refused = |values: Vec<f32>, params: Params| {
+        let cells = vec![(0..values.len() as u32).collect(), vec![0; values.len()]];
+        let problem = Problem::builder(Entries::new(cells, values).unwrap()).build().unwrap();
+        Training::new(problem, params).run().unwrap_err().to_string()
+    };
+    let values = || vec![0.0, 1.0, 3.0, 1.0];
+    let error = refused(values(), Params { likelihood: Likelihood::Logistic, ..Params::default() });
+    assert!(error.contains("the value is 3; the likelihood logistic needs 0 or 1"), "{error}");
+    let error = refused(vec![0.0, 2.5], Params { likelihood: Likelihood::Counts, ..Params::default() });
+    assert!(error.contains("needs a whole number from 0 on"), "{error}");
+    let error = refused(values(), Params { likelihood: Likelihood::Counts, ..Params::sgd() });
+    assert_eq!(error, "algorithm should be bayes when there is likelihood, but is sgd");
+}
