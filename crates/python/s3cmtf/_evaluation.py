@@ -24,7 +24,11 @@ class Evaluation:
 
     ``unknown`` is how many of them have an entity that is not in the model, ``within_std`` and ``within_two_std`` the shares that
     lie within one and within two standard deviations of their predictions, 0.68 and 0.95 where those are right. ``mean_rmse`` and ``offsets_rmse`` are the errors of simple predictions, which a model
-    should beat: the mean of the values of training, and that with an offset for each entity of every mode. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
+    should beat: the mean of the values of training, and that with an offset for each entity of every mode.
+
+    A model of yes or no also has ``log_loss``, ``auc`` and ``calibration_error``: how far the share of yes lies from the predicted
+    probability, on average over ten groups of equal size. One of counts has the mean Poisson ``deviance``. ``mean_log_loss`` and
+    ``mean_deviance`` are those of the mean value of training. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
     those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.
     """
 
@@ -36,6 +40,12 @@ class Evaluation:
     within_two_std: float | None = None
     mean_rmse: float | None = None
     offsets_rmse: float | None = None
+    log_loss: float | None = None
+    mean_log_loss: float | None = None
+    auc: float | None = None
+    calibration_error: float | None = None
+    deviance: float | None = None
+    mean_deviance: float | None = None
     ranking: Ranking | None = None
     segments: Table = None
 

@@ -122,7 +122,8 @@ fn several_files_and_packed_ones_are_one_table() {
 fn values_that_are_all_one_say_what_is_missing() {
     let folder = Folder::new();
     folder.write("bought.csv", "user,item\nann,1\nann,2\nbob,2\ncem,1\n");
-    let what = "every value is 1, so that the model predicts 1 everywhere: there are no negative examples";
+    let what =
+        "every value is 1, so that a model of values predicts 1 everywhere: there are no negative examples";
     folder.run("fit bought.csv --modes user,item --epochs 2").succeeds().says(&[what]);
     folder.write("likes.csv", "user,item,liked\nann,1,1\nann,2,1\nbob,2,1\ncem,1,1\n");
     let shown = folder.run("fit likes.csv --modes user,item --value liked --epochs 2").succeeds();

@@ -129,17 +129,18 @@ impl fmt::Display for Note {
                 match name {
                     Some(name) => write!(
                         f,
-                        "every value of {name} is {value}, so that the model predicts {value} everywhere"
+                        "every value of {name} is {value}, so that a model of values predicts {value} everywhere"
                     )?,
-                    None => {
-                        write!(f, "every value is {value}, so that the model predicts {value} everywhere")?
-                    }
+                    None => write!(
+                        f,
+                        "every value is {value}, so that a model of values predicts {value} everywhere"
+                    )?,
                 }
                 match value {
                     // What people have who know what was chosen, and nothing else.
                     1.0 => f.write_str(
-                        ": there are no negative examples; give counts or amounts as values, or rows with the value 0 for \
-                         some of what was not chosen",
+                        ": there are no negative examples; with absent zeros, what was not chosen is one, or give counts or \
+                         amounts as values",
                     ),
                     _ => f.write_str(": there is nothing to learn from them"),
                 }

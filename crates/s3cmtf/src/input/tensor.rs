@@ -416,8 +416,8 @@ mod tests {
             input.read(None, &mut |note| notes.push(note.to_string())).unwrap();
             notes
         };
-        let what = "is 1, so that the model predicts 1 everywhere: there are no negative examples; give counts or \
-                    amounts as values, or rows with the value 0 for some of what was not chosen";
+        let what = "is 1, so that a model of values predicts 1 everywhere: there are no negative examples; with absent \
+                    zeros, what was not chosen is one, or give counts or amounts as values";
         assert_eq!(told(1.0, Some("rating")), [format!("every value of rating {what}")]);
         // Rows that are counted, of which each is there once.
         assert_eq!(told(2.0, None), [format!("every value {what}")]);

@@ -55,7 +55,7 @@ pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
         problem.entries().indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
         counts
     });
-    bayes::widest(&counts.collect::<Vec<_>>(), false)
+    bayes::widest(&counts.collect::<Vec<_>>(), false, 1.0)
 }
 
 /// The likelihood that values look like they come from, where a Gaussian one was taken that is none.

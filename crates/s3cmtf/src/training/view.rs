@@ -1,9 +1,6 @@
 //! The entries of a tensor in the order that one mode's rows need them.
 
-use std::cmp::Ordering;
 use std::ops::Range;
-
-use rayon::prelude::*;
 
 use crate::problem::Entries;
 
@@ -22,7 +19,14 @@ pub(super) struct View {
     heads: Vec<u32>,
     /// For each entry its row of the last mode.
     last: Vec<u32>,
-    values: Vec<f32>,
+    values: Values,
+}
+
+/// The values of entries.
+enum Values {
+    Each(Vec<f32>),
+    /// All are the same: as many of it as the longest run has entries.
+    Same(Vec<f32>),
 }
 
 /// Entries that differ in the last mode alone.
@@ -48,14 +52,23 @@ impl View {
 
     /// A view by the first of the given modes, in which the last is that of runs.
     pub(super) fn ordered(entries: &Entries, modes: Vec<usize>, rows: &[usize]) -> Self {
+        View::weighted(entries, modes, rows, |value| value)
+    }
+
+    /// The same with another value for each.
+    pub(super) fn weighted(
+        entries: &Entries,
+        modes: Vec<usize>,
+        rows: &[usize],
+        weight: impl Fn(f32) -> f32,
+    ) -> Self {
         let mode = modes[0];
         let lists: Vec<&[u32]> = modes.iter().map(|&mode| entries.indices(mode)).collect();
+        // By the last mode first: each sort leaves those that it does not tell apart in their order.
         let mut places: Vec<u32> = (0..entries.len() as u32).collect();
-        let compare = |a: &u32, b: &u32| {
-            let of = |list: &&[u32]| list[*a as usize].cmp(&list[*b as usize]);
-            lists.iter().map(of).find(|order| order.is_ne()).unwrap_or(Ordering::Equal).then(a.cmp(b))
-        };
-        places.par_sort_unstable_by(compare);
+        for (list, &mode) in lists.iter().zip(&modes).rev() {
+            places = sorted_by(list, rows[mode], &places);
+        }
         let mut starts = vec![0; rows[mode] + 1];
         lists[0].iter().for_each(|&row| starts[row as usize + 1] += 1);
         for row in 0..rows[mode] {
@@ -76,9 +89,16 @@ impl View {
             row_runs[row + 1] += row_runs[row];
         }
         let last = lists[lists.len() - 1];
+        let first = entries.values().first().map_or(0.0, |&value| weight(value));
+        let values = if entries.values().iter().all(|&value| weight(value) == first) {
+            let longest = run_starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            Values::Same(vec![first; longest as usize])
+        } else {
+            Values::Each(places.iter().map(|&place| weight(entries.values()[place as usize])).collect())
+        };
         View {
             last: places.iter().map(|&place| last[place as usize]).collect(),
-            values: places.iter().map(|&place| entries.values()[place as usize]).collect(),
+            values,
             starts,
             row_runs,
             run_starts,
@@ -89,7 +109,7 @@ impl View {
 
     /// How many entries there are.
     pub(super) fn len(&self) -> usize {
-        self.values.len()
+        self.last.len()
     }
 
     /// How many rows its own mode has.
@@ -136,11 +156,30 @@ impl View {
             Run {
                 head: &self.heads[run * width..][..width],
                 last: &self.last[start..end],
-                values: &self.values[start..end],
+                values: match &self.values {
+                    Values::Each(values) => &values[start..end],
+                    Values::Same(values) => &values[..end - start],
+                },
                 start,
             }
         })
     }
+}
+
+/// Places of entries in the order of their rows, of which there are so many: a counting sort.
+fn sorted_by(list: &[u32], rows: usize, places: &[u32]) -> Vec<u32> {
+    let mut next = vec![0u32; rows + 1];
+    list.iter().for_each(|&row| next[row as usize + 1] += 1);
+    for row in 0..rows {
+        next[row + 1] += next[row];
+    }
+    let mut sorted = vec![0; places.len()];
+    for &place in places {
+        let next = &mut next[list[place as usize] as usize];
+        sorted[*next as usize] = place;
+        *next += 1;
+    }
+    sorted
 }
 
 #[cfg(test)]
@@ -177,6 +216,12 @@ mod tests {
                 let expected: Vec<f32> = all[first..last].iter().map(|entry| entry.1).collect();
                 assert_eq!(some, expected, "{first} {last}");
             }
+            let same = View::weighted(&entries, view.modes.clone(), &rows, |_| 2.0);
+            assert!(
+                same.runs(0..count).zip(view.runs(0..count)).all(|(same, run)| {
+                    same.last == run.last && same.values == vec![2.0; run.values.len()]
+                })
+            );
             for row in 0..rows[mode] {
                 let places = view.places(row);
                 let own: usize = view.row_runs(row..row + 1).map(|run| run.values.len()).sum();

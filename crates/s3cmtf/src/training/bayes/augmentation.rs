@@ -220,6 +220,14 @@ impl Augmentation {
     }
 }
 
+/// What an entry tells against a Gaussian one: of an answer, not more than a quarter is known.
+pub(super) fn information(likelihood: Likelihood) -> f64 {
+    match likelihood {
+        Likelihood::Gaussian | Likelihood::Counts => 1.0,
+        Likelihood::Logistic => 0.25,
+    }
+}
+
 /// A draw of the Polya-Gamma distribution PG(b, c).
 fn polya_gamma(generator: &mut Generator, b: f64, c: f64) -> f64 {
     let (mut mean, mut variance) = moments(c);

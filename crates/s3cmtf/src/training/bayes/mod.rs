@@ -137,7 +137,7 @@ impl Sampler {
         let auto = common.is_auto() && warm.is_none();
         let diagonal = common.core == CoreKind::Diagonal;
         let ranks: Vec<usize> = match warm {
-            _ if auto => widest(&counts, diagonal),
+            _ if auto => widest(&counts, diagonal, augmentation::information(*likelihood)),
             Some(model) if common.is_auto() => model.factors().iter().map(Factor::rank).collect(),
             _ => common.ranks.clone(),
         };

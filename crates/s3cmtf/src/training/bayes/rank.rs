@@ -30,15 +30,15 @@ pub(in crate::training) fn most(rows: usize, entries: usize) -> usize {
     ((SQUARES * entries as f64 / rows.max(1) as f64).sqrt() as usize).clamp(LEAST, MOST)
 }
 
-/// As many concepts for each mode as entries could tell apart, given how many each row has; as many for all where they interact
-/// one to one.
-pub(in crate::training) fn widest(counts: &[Vec<u32>], diagonal: bool) -> Vec<usize> {
+/// As many concepts for each mode as entries could tell apart, given how many each row has and what an entry tells against one
+/// of a Gaussian likelihood; as many for all where they interact one to one.
+pub(in crate::training) fn widest(counts: &[Vec<u32>], diagonal: bool, information: f64) -> Vec<usize> {
     let rows: Vec<f64> = counts.iter().map(|counts| counts.len() as f64).collect();
     let entries: f64 =
         counts.first().map_or(0.0, |counts| counts.iter().map(|&count| f64::from(count)).sum());
     let thinnest = counts.iter().map(|counts| usual(counts)).fold(f64::INFINITY, f64::min);
     let most_of_all = most(counts.iter().map(Vec::len).sum(), entries as usize);
-    let rank = ((PER_ROOT * thinnest.sqrt()) as usize).clamp(LEAST, most_of_all);
+    let rank = ((PER_ROOT * (information * thinnest).sqrt()) as usize).clamp(LEAST, most_of_all);
     if diagonal {
         return vec![one_to_one(&rows, rank); rows.len()];
     }
@@ -161,13 +161,13 @@ mod tests {
     #[test]
     fn ranks_follow_the_entries_of_rows() {
         // A million entries: 6,000 users, 4,000 items, 36 months.
-        assert_eq!(widest(&[vec![167; 6000], vec![250; 4000], vec![27778; 36]], false), [38, 38, 11]);
+        assert_eq!(widest(&[vec![167; 6000], vec![250; 4000], vec![27778; 36]], false, 1.0), [38, 38, 11]);
         // Three entries of each user.
-        assert_eq!(widest(&[vec![3; 50_000], vec![50; 3000]], false), [6, 6]);
+        assert_eq!(widest(&[vec![3; 50_000], vec![50; 3000]], false, 1.0), [6, 6]);
         // Hardly any rows, and hardly any entries.
-        assert_eq!(widest(&[vec![4; 6], vec![12; 2]], false), [3, 2]);
-        assert_eq!(widest(&[vec![0; 3], vec![0; 2], vec![0; 2]], false), [2, 2, 2]);
+        assert_eq!(widest(&[vec![4; 6], vec![12; 2]], false, 1.0), [3, 2]);
+        assert_eq!(widest(&[vec![0; 3], vec![0; 2], vec![0; 2]], false, 1.0), [2, 2, 2]);
         // Modes that are alike are treated alike.
-        assert_eq!(widest(&[vec![200; 500], vec![200; 500], vec![200; 500]], false), [26, 25, 25]);
+        assert_eq!(widest(&[vec![200; 500], vec![200; 500], vec![200; 500]], false, 1.0), [26, 25, 25]);
     }
 }

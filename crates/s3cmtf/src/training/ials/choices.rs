@@ -40,13 +40,7 @@ impl Choices {
         confidence: f32,
     ) -> Self {
         let order = rows.len();
-        let weight = |&value: &f32| 1.0 + confidence * value.max(0.0);
-        let lists: Vec<Vec<u32>> = (0..order).map(|mode| entries.indices(mode).to_vec()).collect();
-        let weighted = Entries::from_rows(
-            entries.name().to_owned(),
-            lists.clone(),
-            entries.values().iter().map(weight).collect(),
-        );
+        let weight = |value: f32| 1.0 + confidence * value.max(0.0);
         let modes = |mode: usize| {
             let last = if mode == items { users } else { items };
             let mut between: Vec<usize> =
@@ -54,8 +48,8 @@ impl Choices {
             between.sort_by_key(|&other| rows[other]);
             [vec![mode], between, vec![last]].concat()
         };
-        let views: Vec<View> = (0..order).map(|mode| View::ordered(&weighted, modes(mode), rows)).collect();
-        drop(weighted);
+        let views: Vec<View> =
+            (0..order).map(|mode| View::weighted(entries, modes(mode), rows, weight)).collect();
         let counts: Vec<f32> = (0..rows[users]).map(|row| views[users].places(row).len() as f32).collect();
         let mut shares = Vec::new();
         if order > 2 {

@@ -32,6 +32,7 @@ pub(in crate::training) struct IalsEngine {
     rank: usize,
     level: Level,
     confidence: f32,
+    /// As long as settings are tried: all entries.
     entries: Entries,
     choices: Choices,
     matrices: Vec<Scaled>,
@@ -94,6 +95,9 @@ impl IalsEngine {
         let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
         engine.state.columns = engine.matrices.iter().map(columns).collect();
         engine.search(asked, common.epochs, common.seed)?;
+        if engine.trial.is_none() {
+            engine.entries = Entries::default();
+        }
         if let Some(warm) = context.warm {
             engine.take_over(warm)?;
         }
@@ -172,6 +176,7 @@ impl IalsEngine {
         self.trial = None;
         let Choices { users, items, rows, .. } = &self.choices;
         self.choices = Choices::new(&self.entries, rows, *users, *items, self.confidence);
+        self.entries = Entries::default();
     }
 }
 
