@@ -102,7 +102,7 @@ class Evaluated:
         k : the number of recommendations; 10 if it is None.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
         caution, score : as in ``recommend``.
-        baselines : whether to measure item-kNN too.
+        baselines : whether to measure item-kNN too, and EASE where users or items are at most 2,500.
 
         >>> import s3cmtf
         >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}

@@ -112,10 +112,12 @@ class _Ranking(Measures):
 
 class Ranking(_Ranking, total=False):
     """The same with how it was measured: ``k`` items for ``measured`` of ``of`` entities; ``popular`` is what most popular
-    items come to, ``item_knn`` what those do that are most like what training has, if ``baselines`` asks for it."""
+    items come to, ``item_knn`` what those do that are most like what training has, and ``ease`` a regression of every item on all
+    others, if ``baselines`` asks for them."""
 
     popular: Measures
     item_knn: Measures
+    ease: Measures
 
 
 class _EpochRecord(TypedDict):

@@ -54,7 +54,8 @@ pub(crate) struct EvaluateArgs {
     /// What to rank by [default: both, where the model knows what is chosen and there is no caution; else rating]
     #[arg(long, value_name = "NAME", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) by: Option<RankByChoice>,
-    /// Also measure item-kNN: the 200 items that are most like each of those with a training entry, by the cosine of who has them
+    /// Also measure item-kNN (the 200 items most like each of those with a training entry, by the cosine of who has them) and EASE (a
+    /// regression of every item on all others, where users or items are at most 2,500)
     #[arg(long, help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) baselines: bool,
     // These need --folds; clap could say so only with a list of them all.

@@ -148,9 +148,10 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
         [recall, ndcg, map, hit_rate, coverage]
     };
     let own = of(&ranking.measures);
-    let others = [(">most popular", &ranking.popular), (">item-kNN", &ranking.item_knn)];
+    let all =
+        [(">most popular", &ranking.popular), (">item-kNN", &ranking.item_knn), (">EASE", &ranking.ease)];
     let others: Vec<(&str, [f64; 5])> =
-        others.iter().filter_map(|(name, measures)| measures.as_ref().map(|one| (*name, of(one)))).collect();
+        all.iter().filter_map(|(name, measures)| measures.as_ref().map(|one| (*name, of(one)))).collect();
     let row = |(place, name): (usize, &str)| {
         let value = match name {
             "NDCG" => format!("{:.4} +- {:.4}", own[place], ranking.measures.ndcg_interval),
@@ -162,11 +163,10 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     };
     let names = ["recall", "NDCG", "MAP", "hit rate", "coverage"];
     let mut rows: Vec<Vec<Cell>> = names.into_iter().enumerate().map(row).collect();
-    let novelty = |measures: &Option<Measures>| measures.as_ref().and_then(|measures| measures.novelty);
     if let Some(own) = ranking.measures.novelty {
         let mut row =
             vec![Cell::from(format!("novelty@{k}")), format!("{own:.2} bits").into(), Cell::from("")];
-        let others = [novelty(&ranking.popular), novelty(&ranking.item_knn)].into_iter().flatten();
+        let others = all.iter().filter_map(|(_, measures)| measures.as_ref()?.novelty);
         row.extend(others.map(|other| Cell::new(show::DIM, format!("{other:.2}"))));
         rows.push(row);
     }

@@ -7,6 +7,7 @@ mod basis;
 mod best;
 mod clusters;
 mod concepts;
+mod ease;
 mod gap;
 mod kmeans;
 mod known;

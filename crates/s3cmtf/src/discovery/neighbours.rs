@@ -53,18 +53,22 @@ impl Neighbours {
         for item in distinct(has) {
             self.0[item as usize].iter().for_each(|&(other, like)| scores[other as usize] += like);
         }
-        has.iter().for_each(|&item| scores[item as usize] = 0.0);
-        let mut places: Vec<u32> =
-            (0..scores.len() as u32).filter(|&item| scores[item as usize] > 0.0).collect();
-        let order = |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
-        places.sort_unstable_by(order);
-        places.truncate(top);
-        places
+        best_of(scores, has, top)
     }
 }
 
+/// The items with the largest scores above 0, the best first; what there is already is left out.
+pub(super) fn best_of(mut scores: Vec<f32>, has: &[u32], top: usize) -> Vec<u32> {
+    has.iter().for_each(|&item| scores[item as usize] = 0.0);
+    let mut places: Vec<u32> = (0..scores.len() as u32).filter(|&item| scores[item as usize] > 0.0).collect();
+    let order = |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
+    places.sort_unstable_by(order);
+    places.truncate(top);
+    places
+}
+
 /// The items of a list in which equal ones are next to each other, each once.
-fn distinct(items: &[u32]) -> impl Iterator<Item = u32> + '_ {
+pub(super) fn distinct(items: &[u32]) -> impl Iterator<Item = u32> + '_ {
     items.chunk_by(|a, b| a == b).map(|equal| equal[0])
 }
 

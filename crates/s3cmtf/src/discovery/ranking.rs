@@ -3,8 +3,10 @@
 use hashbrown::{HashMap, HashSet};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 use serde::Serialize;
 
+use super::ease::Ease;
 use super::neighbours::Neighbours;
 use super::recommend::{RankBy, Recommender};
 use super::{SEED, TOP, known};
@@ -36,7 +38,7 @@ pub struct RankingParams {
     pub caution: f32,
     /// See [`Recommender::ranked_by`].
     pub score: Option<RankBy>,
-    /// Whether item-kNN is measured too: the items that are most like those that were seen, by who has them.
+    /// Whether item-kNN, the items that are most like those that were seen, by who has them, and EASE are measured too.
     pub baselines: bool,
 }
 
@@ -86,6 +88,9 @@ pub struct Ranking {
     /// The same of item-kNN, if that was asked for and what was seen is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item_knn: Option<Measures>,
+    /// The same of EASE, a regression of every item on all others, where there are not too many of both users and items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ease: Option<Measures>,
 }
 
 /// The measures of recommendations; all but coverage are means over those who were measured.
@@ -174,6 +179,15 @@ pub fn ranking(
         }
         tally.measures(all, rarity.as_deref())
     });
+    let ease = recommender.all_seen().filter(|_| params.baselines).and_then(|seen| {
+        let ease = Ease::new(seen, users, all)?;
+        let lists: Vec<Vec<u32>> =
+            wanted.par_iter().map(|(row, _)| ease.best(*row as usize, seen.with(*row as usize), k)).collect();
+        let mut tally = Tally::default();
+        let both = lists.into_iter().zip(&wanted);
+        both.for_each(|(list, (_, relevant))| tally.add(list.into_iter(), relevant, k));
+        Some(tally.measures(all, rarity.as_deref()))
+    });
     Ok(Ranking {
         rank_by: model.modes()[by].name().to_owned(),
         items: model.modes()[items].name().to_owned(),
@@ -185,6 +199,7 @@ pub fn ranking(
         measures: own.measures(all, rarity.as_deref()),
         popular,
         item_knn: knn,
+        ease,
     })
 }
 
