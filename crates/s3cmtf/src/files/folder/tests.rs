@@ -5,8 +5,8 @@ use super::*;
 use crate::files::owned::check_not_owned;
 use crate::table::{Binning, time::Bin};
 use crate::{
-    Choice, Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Mode, Naming, Offsets, Params, StdScale,
-    Stop, Summary, Uncertainty,
+    Choice, Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Likelihood, Mode, Naming, Offsets,
+    Params, StdScale, Stop, Summary, Uncertainty,
 };
 use proptest::prelude::*;
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ fn replaced(model: &Model, from: &str, to: &str) -> String {
 
 #[test]
 fn what_is_saved_is_loaded() {
-    for model in [full(), diagonal()] {
+    for model in [full(), diagonal(), diagonal().with_likelihood(Likelihood::Counts)] {
         let (_folder, path) = saved(model.clone());
         let Run { model: loaded, record: read } = load(&path).unwrap();
         assert_eq!(loaded, model);
@@ -178,7 +178,7 @@ fn what_is_saved_is_loaded() {
         assert_eq!(to_bytes(&loaded).unwrap(), fs::read(path.join(MODEL)).unwrap());
         let json: serde_json::Value = serde_json::from_slice(&fs::read(path.join(RECORD)).unwrap()).unwrap();
         assert_eq!(json["model"]["modes"][0]["rank"], 2);
-        assert_eq!(json["format"], 5);
+        assert_eq!(json["format"], 6);
     }
 }
 
@@ -186,7 +186,7 @@ fn what_is_saved_is_loaded() {
 fn a_model_of_version_1_is_loaded() {
     // What version 2 has more is optional.
     let bytes = with_header(&diagonal(), |header| {
-        let old = header.replace(r#"\"format\":5"#, r#"\"format\":1"#);
+        let old = header.replace(r#"\"format\":6"#, r#"\"format\":1"#);
         assert_ne!(old, header);
         old
     });
@@ -228,11 +228,11 @@ fn broken_models_say_what_is_wrong() {
     let model = &full();
     for (from, to, what) in [
         (
-            r#"\"format\":5"#,
+            r#"\"format\":6"#,
             r#"\"format\":7"#,
-            "has format version 7, but this version of s3cmtf reads 1 to 5",
+            "has format version 7, but this version of s3cmtf reads 1 to 6",
         ),
-        (r#"\"format\":5,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
+        (r#"\"format\":6,"#, "", "its \"s3cmtf\" metadata cannot be read: missing field `format`"),
         ("s3cmtf", "other!", "is no model of s3cmtf: no \"s3cmtf\" in its metadata"),
         (
             r#"\"size\":2"#,
