@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def hits(rows: np.ndarray, columns: np.ndarray, train: np.ndarray, test: np.ndar
 
 
 THEIRS = """
-import json, resource, sys, time
+import json, sys, time
 import numpy as np, scipy.sparse as sp
 from implicit.als import AlternatingLeastSquares
 file, out, by = sys.argv[1:4]
@@ -71,7 +72,7 @@ model = AlternatingLeastSquares(factors=%d, iterations=%d, num_threads=%d, use_c
 times = [time.perf_counter()]
 model.fit(matrix, show_progress=False, callback=lambda *_: times.append(time.perf_counter()))
 np.savez(out, users=model.user_factors, items=model.item_factors)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
 print(json.dumps([float(np.diff(times)[1:].mean()), peak]))
 """ % (RANK, EPOCHS, THREADS)
 
@@ -91,13 +92,18 @@ def ours(folder: Path, command: str) -> tuple[float, float, np.ndarray, np.ndarr
     asked = ["--absent", "zeros", "--rank", RANK, "--epochs", EPOCHS, "--threads", THREADS, "--lambda-reg", 30, "--absent-weight", 0.2]
     words = [command, "fit", folder / "train.s3cmtf", *asked, "--quiet", "--out", model]
     measured = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(measured.pid, 0)
-    if status != 0:
+    # What the operating system says of a child when it has ended would include its parent before it began.
+    peak, status = 0, Path(f"/proc/{measured.pid}/status")
+    while measured.poll() is None:
+        said = [int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        peak = max([peak, *said])
+        time.sleep(0.05)
+    if measured.returncode != 0:
         raise SystemExit(f"{words[0]} fit failed")
     history = json.loads((model / "run.json").read_text())["history"]
-    seconds = np.mean([epoch["seconds"] for epoch in history[1:]])
+    seconds = np.diff([epoch["seconds"] for epoch in history]).mean()
     tensors = read_safetensors(model / "model.safetensors")
-    return seconds, usage.ru_maxrss / 1024, rows_by_id(tensors, 0), rows_by_id(tensors, 1)
+    return seconds, peak / 1024, rows_by_id(tensors, 0), rows_by_id(tensors, 1)
 
 
 def rows_by_id(tensors: dict[str, np.ndarray], mode: int) -> np.ndarray:
