@@ -39,7 +39,7 @@ pub enum Scores {
 
 impl Model {
     /// The scores of predicted means, given values; none where the model is Gaussian or values are not what it can predict.
-    pub(super) fn scores(&self, means: &[f32], values: &[f32]) -> Option<Scores> {
+    pub(crate) fn scores(&self, means: &[f32], values: &[f32]) -> Option<Scores> {
         let likelihood = self.likelihood();
         likelihood.check("", values).ok()?;
         let simple = self.offsets().map(|offsets| offsets.mean);

@@ -82,6 +82,8 @@ pub struct Report {
     pub title: String,
     /// What the values are called.
     pub value: String,
+    /// What factors and core add up to: the value itself, or where the likelihood is not Gaussian, what its mean is of.
+    pub linear: String,
     /// The data in numbers.
     pub glance: DataSummary,
     /// The errors over the epochs.
@@ -127,6 +129,7 @@ impl Report {
         Ok(Report {
             title: cut(&options.title),
             value: cut(model.value().unwrap_or("value")),
+            linear: model.likelihood().linear_name(&cut(model.value().unwrap_or("value"))),
             glance: DataSummary::new(model, record, data),
             course: Course::new(record),
             residuals,

@@ -7,7 +7,7 @@ use super::summary::Bar;
 use super::{Known, MOST_TIMES, cut, span, time_bin};
 use crate::discovery::{Segment, Segments, rows, segments};
 use crate::problem::UNKNOWN;
-use crate::{DataRecord, Entries, Error, Model, Problem, Record};
+use crate::{DataRecord, Entries, Error, Model, Problem, Record, Scores};
 
 /// No more entries than this are predicted.
 const MOST: usize = 200_000;
@@ -42,6 +42,8 @@ pub struct Residuals {
     pub mae: f64,
     /// The mean of observed less predicted.
     pub bias: f64,
+    /// The measures of probabilities and of counts, where the likelihood is not Gaussian.
+    pub scores: Option<Scores>,
     /// Observed less predicted; the first and last bar have all that lies beyond.
     pub histogram: Vec<Bar>,
     /// What was observed where predictions are alike, from low to high.
@@ -86,6 +88,7 @@ impl Residuals {
         let shown: Vec<u32> = places(all.len(), MOST).into_iter().map(|place| place as u32).collect();
         let entries = all.select(&shown);
         let predicted = model.predict(&entries, model.clips())?;
+        let scores = model.scores(&predicted, entries.values());
         let predicted: Vec<f64> = predicted.into_iter().map(f64::from).collect();
         let observed: Vec<f64> = entries.values().iter().map(|&value| f64::from(value)).collect();
         let errors: Vec<f64> = observed.iter().zip(&predicted).map(|(o, p)| o - p).collect();
@@ -100,6 +103,7 @@ impl Residuals {
             rmse,
             mae: mean(&f64::abs),
             bias: mean(&|error| error),
+            scores,
             histogram: spread(&errors, rmse),
             levels: levels(&predicted, &observed),
             segments: parts(model, data, &entries)?,

@@ -1,7 +1,9 @@
 use super::*;
 use crate::discovery::{ClusterParams, RankBy, Recommender, clusters};
 use crate::world::{WorldParams, generate};
-use crate::{Absent, Cells, Core, Coupled, Entries, Factor, Naming, Params, Run, Training};
+use crate::{
+    Absent, Cells, Core, Coupled, Duplicates, Entries, Factor, Likelihood, Naming, Params, Run, Training,
+};
 
 const ODD: &str = "<script>alert(1)</script>";
 
@@ -222,6 +224,33 @@ fn two_modes_without_names_or_times_make_a_page() {
     assert_eq!((recommendations.list.len(), recommendations.at.as_str()), (3, ""));
     assert_eq!(report.residuals.shown().unwrap().entries, 4);
     render(&report).unwrap();
+}
+
+#[test]
+fn answers_and_counts_have_their_own_measures() {
+    for (likelihood, words) in [
+        (Likelihood::Logistic, ["log-odds of value", "log loss (of the mean: ", "AUC"]),
+        (Likelihood::Counts, ["logarithm of the expected value", "Poisson deviance", " (of the mean: "]),
+    ] {
+        let ids = |by: u32, size: u32| (0..200).map(|place| place * by % size).collect();
+        let values = (0..200).map(|place| f32::from(place * place % 7 < 3)).collect();
+        let entries = Entries::new(vec![ids(7, 23), ids(3, 17)], values).unwrap();
+        let problem = Problem::builder(entries).duplicates(Duplicates::Last).build().unwrap();
+        let params = Params { ranks: vec![3], epochs: 20, likelihood, ..Params::default() };
+        let Run { model, record } = Training::new(problem.clone(), params).run().unwrap();
+        let report = Report::new(&model, &record, of(&problem), &options()).unwrap();
+        let page = render(&report).unwrap();
+        words.iter().for_each(|word| assert!(page.contains(word), "{likelihood:?}: {word}"));
+        assert!(
+            report
+                .residuals
+                .shown()
+                .unwrap()
+                .levels
+                .iter()
+                .all(|level| (0.0..2.0).contains(&level.predicted))
+        );
+    }
 }
 
 #[test]
