@@ -118,15 +118,6 @@ impl Likelihood {
         })
     }
 
-    /// What the linear predictor is, given what values are called.
-    pub(crate) fn linear_name(self, value: &str) -> String {
-        match self {
-            Likelihood::Gaussian => value.to_owned(),
-            Likelihood::Logistic => format!("log-odds of {value}"),
-            Likelihood::Counts => format!("logarithm of the expected {value}"),
-        }
-    }
-
     /// What is said to somebody whose values look like they come from it, and who has not asked for it.
     pub fn hint(self) -> Option<&'static str> {
         match self {

@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::discovery::{concepts, is_readable};
 use crate::table::Binning;
 use crate::table::time::Bin;
-use crate::{Entries, Error, Mode, Model, Problem, Record};
+use crate::{Entries, Error, Likelihood, Mode, Model, Problem, Record};
 
 /// Concepts are not turned beyond so many of a mode: it would take minutes, and nobody would read them.
 const MOST_RANK: usize = 256;
@@ -102,6 +102,15 @@ pub struct Report {
     pub settings: Settings,
 }
 
+/// What the linear predictor of a likelihood is, given what values are called.
+fn linear(likelihood: Likelihood, value: &str) -> String {
+    match likelihood {
+        Likelihood::Gaussian => value.to_owned(),
+        Likelihood::Logistic => format!("log-odds of {value}"),
+        Likelihood::Counts => format!("logarithm of the expected {value}"),
+    }
+}
+
 impl Report {
     /// Gathers the report of a run.
     ///
@@ -129,7 +138,7 @@ impl Report {
         Ok(Report {
             title: cut(&options.title),
             value: cut(model.value().unwrap_or("value")),
-            linear: model.likelihood().linear_name(&cut(model.value().unwrap_or("value"))),
+            linear: linear(model.likelihood(), &cut(model.value().unwrap_or("value"))),
             glance: DataSummary::new(model, record, data),
             course: Course::new(record),
             residuals,
