@@ -32,8 +32,8 @@ pub(in crate::training) struct IalsEngine {
     rank: usize,
     level: Level,
     confidence: f32,
-    /// As long as settings are tried: all entries.
-    entries: Entries,
+    /// As long as settings are tried: the entries that take part, and those that are held out.
+    parts: Option<[Entries; 2]>,
     choices: Choices,
     matrices: Vec<Scaled>,
     setting: Setting,
@@ -90,14 +90,11 @@ impl IalsEngine {
             frame: Model { range: [0.0, 1.0], ..frame(problem, &entries, 1.0) },
             matrices,
             choices,
-            entries,
+            parts: None,
         };
         let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
         engine.state.columns = engine.matrices.iter().map(columns).collect();
-        engine.search(asked, common.epochs, common.seed)?;
-        if engine.trial.is_none() {
-            engine.entries = Entries::default();
-        }
+        engine.search(entries, asked, common.epochs, common.seed)?;
         if let Some(warm) = context.warm {
             engine.take_over(warm)?;
         }
@@ -109,20 +106,22 @@ impl IalsEngine {
     }
 
     /// Holds choices out to find a setting, if there is one to be found and there is room for it.
-    fn search(&mut self, asked: Asked, epochs: usize, seed: u64) -> Result<(), Error> {
+    fn search(&mut self, entries: Entries, asked: Asked, epochs: usize, seed: u64) -> Result<(), Error> {
         let Some(search) = Search::new(asked).filter(|search| search.len() + LAST <= epochs) else {
             return Ok(());
         };
         // Too few to hold any out.
-        if (self.entries.len() as f64) * HELD < FEWEST as f64 {
+        if (entries.len() as f64) * HELD < FEWEST as f64 {
             return Ok(());
         }
-        let (part, held) = EntrySource::Memory(self.entries.clone()).split(HoldOut::Random(HELD), seed)?;
+        let (part, held) = EntrySource::Memory(entries).split(HoldOut::Random(HELD), seed)?;
+        let parts = [part.into_entries()?, held.into_entries()?];
         let Choices { users, items, rows, .. } = &self.choices;
-        let choices = Choices::new(&part.into_entries()?, rows, *users, *items, self.confidence);
-        let held = HeldOut::new(&held.into_entries()?, &choices);
+        let choices = Choices::new(&parts[0], rows, *users, *items, self.confidence);
+        let held = HeldOut::new(&parts[1], &choices);
         if held.users() >= FEWEST {
             self.choices = choices;
+            self.parts = Some(parts);
             self.setting = search.setting;
             self.trial = Some(Trial { held, search, best: None });
         }
@@ -174,9 +173,16 @@ impl IalsEngine {
     /// Lets those choices take part that were held out.
     fn join(&mut self) {
         self.trial = None;
+        let Some([part, held]) = self.parts.take() else { return };
+        let name = part.name().to_owned();
+        let (mut indices, mut values) = part.into_parts();
+        let (more, more_values) = held.into_parts();
+        indices.iter_mut().zip(more).for_each(|(list, more)| list.extend(more));
+        values.extend(more_values);
+        // In another order than they came, which views do not depend on: no cell is there twice.
+        let entries = Entries::from_rows(name, indices, values);
         let Choices { users, items, rows, .. } = &self.choices;
-        self.choices = Choices::new(&self.entries, rows, *users, *items, self.confidence);
-        self.entries = Entries::default();
+        self.choices = Choices::new(&entries, rows, *users, *items, self.confidence);
     }
 }
 
