@@ -11,6 +11,7 @@
 use rayon::prelude::*;
 
 use super::known::Seen;
+use crate::likelihood::Likelihood;
 
 /// Items side by side in a panel, and users that are dealt with at once: their sums stay in registers.
 const LANES: usize = 8;
@@ -38,8 +39,8 @@ pub(super) enum Second {
     Variance(f32),
     /// It alone decides.
     Score,
-    /// It is multiplied by what the prediction is above this.
-    Times(f32),
+    /// It is multiplied by what the prediction, the mean of a likelihood, is above this.
+    Times(Likelihood, f32),
 }
 
 impl Second {
@@ -47,7 +48,10 @@ impl Second {
         match self {
             Second::Variance(caution) => prediction - caution * second.max(0.0).sqrt(),
             Second::Score => second,
-            Second::Times(low) => second * (prediction - low).max(0.0),
+            Second::Times(likelihood, low) => {
+                let mean = likelihood.mean(prediction, [f32::NEG_INFINITY, f32::INFINITY]);
+                second * (mean - low).max(0.0)
+            }
         }
     }
 }
@@ -309,9 +313,14 @@ mod tests {
             let found = best(&[0], 3, open, &values, Some((how, &other)));
             found[0].iter().map(|best| (best.row, best.rank_by)).collect()
         };
+        let times = |low: f32| Second::Times(Likelihood::Gaussian, low);
         assert_eq!(order(Second::Score), [(0, 5.0), (1, 4.0), (2, 1.0)]);
-        assert_eq!(order(Second::Times(0.0)), [(1, 8.0), (0, 5.0), (2, 3.0)]);
-        assert_eq!(order(Second::Times(1.0)), [(1, 4.0), (2, 2.0), (0, 0.0)]);
+        assert_eq!(order(times(0.0)), [(1, 8.0), (0, 5.0), (2, 3.0)]);
+        assert_eq!(order(times(1.0)), [(1, 4.0), (2, 2.0), (0, 0.0)]);
+        // An answer that is likely no is still the better, the more likely it is yes.
+        let key = |log_odds: f32| Second::Times(Likelihood::Logistic, 0.0).key(log_odds, 2.0);
+        assert!(key(-1.0) > key(-2.0) && key(-2.0) > 0.0);
+        assert!((key(0.0) - 1.0).abs() < 1e-6);
     }
 
     #[test]

@@ -316,8 +316,11 @@ impl<'a> Recommender<'a> {
             (doubt.caution, Search { panels: &doubt.panels, query })
         });
         if let Some((by, choice, panels)) = &self.choice {
-            let how =
-                if *by == RankBy::Choice { Second::Score } else { Second::Times(self.model.range()[0]) };
+            let how = if *by == RankBy::Choice {
+                Second::Score
+            } else {
+                Second::Times(self.model.likelihood(), self.model.range()[0])
+            };
             let query = |row: u32, to: &mut [f32]| to.copy_from_slice(choice.factors()[0].row(row as usize));
             return best(rows, top, open, &values, Some((how, &Search { panels, query })));
         }

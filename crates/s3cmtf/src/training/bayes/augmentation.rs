@@ -12,7 +12,7 @@ use super::random::{Generator, gamma, pick, uniform};
 use crate::likelihood::{self, Likelihood};
 
 /// In a draw of PG(b, c), so many terms of the infinite sum are drawn themselves; the rest of them together is drawn from
-/// the gamma distribution of their mean and variance, which is 0.3 % of the variance of all where c is 0.
+/// the gamma distribution of their mean and variance, which is 0.2 % of the variance of all where c is 0.
 const TERMS: usize = 2;
 /// From this b on, all of them are.
 const MANY: f64 = 60.0;

@@ -7,7 +7,8 @@
 
 use super::Evaluation;
 use super::augmentation::Augmentation;
-use super::core::{CoreState, Pass};
+use super::core::CoreState;
+use super::pass::Pass;
 use crate::Error;
 use crate::layout::View;
 use crate::likelihood::Likelihood;

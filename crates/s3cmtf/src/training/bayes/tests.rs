@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use super::Sampler;
 use super::augmentation::Augmentation;
 use super::conditional::RowConditional;
-use super::core::Pass;
 use super::coupled::Matrix;
 use super::noise::Noise;
+use super::pass::Pass;
 use super::random::{Streams, generator, normal};
 use crate::layout::View;
 use crate::layout::concepts;
@@ -69,6 +69,32 @@ impl Small {
         self.factors.iter().map(Vec::as_slice).collect()
     }
 
+    /// What the rows of a view's mode depend on, without matrices.
+    fn given<'a>(
+        &'a self,
+        view: &'a View,
+        factors: &'a [&'a [f32]],
+        noise: &'a Noise,
+        augmentation: Option<&'a Augmentation>,
+        epoch: u64,
+        interrupt: &'a AtomicBool,
+    ) -> RowConditional<'a> {
+        RowConditional {
+            view,
+            ranks: self.ranks(),
+            factors,
+            core: &self.core,
+            noise,
+            augmentation,
+            matrices: &[],
+            means: &[],
+            streams: Streams { seed: 1, epoch },
+            without: &[],
+            peers: None,
+            interrupt,
+        }
+    }
+
     /// The product of an entry's values in all modes but one, and the core's number, for each number of the core.
     fn terms(&self, entry: usize, without: Option<usize>) -> Vec<f64> {
         let value = |mode: usize, j: usize| {
@@ -123,20 +149,8 @@ fn rows_come_from_their_normal_distribution() {
             let free = RANKS[mode] - 1;
             let mut draws = vec![Vec::new(); SIZES[mode]];
             for epoch in 0..DRAWS {
-                let given = RowConditional {
-                    view: &view,
-                    ranks: small.ranks(),
-                    factors: &small.slices(),
-                    core: &small.core,
-                    noise: &noise,
-                    augmentation: None,
-                    matrices: &[],
-                    means: &[],
-                    streams: Streams { seed: 1, epoch },
-                    without: &[],
-                    peers: None,
-                    interrupt: &interrupt,
-                };
+                let factors = small.slices();
+                let given = small.given(&view, &factors, &noise, None, epoch, &interrupt);
                 let drawn = given.draw(None).unwrap().unwrap();
                 for (row, values) in drawn.rows.chunks(RANKS[mode]).enumerate() {
                     assert_eq!(values[0], 1.0);
@@ -206,23 +220,9 @@ fn rows_of_answers_and_counts_come_from_their_posterior() {
         let view = small.views().find(|view| view.mode == MODE).unwrap();
         let mut sums = vec![[0.0; 2]; SIZES[MODE]];
         for epoch in 0..DRAWS {
-            let drawn = RowConditional {
-                view: &view,
-                ranks: small.ranks(),
-                factors: &small.slices(),
-                core: &small.core,
-                noise: &noise,
-                augmentation: Some(&augmentation),
-                matrices: &[],
-                means: &[],
-                streams: Streams { seed: 1, epoch },
-                without: &[],
-                peers: None,
-                interrupt: &interrupt,
-            }
-            .draw(None)
-            .unwrap()
-            .unwrap();
+            let factors = small.slices();
+            let given = small.given(&view, &factors, &noise, Some(&augmentation), epoch, &interrupt);
+            let drawn = given.draw(None).unwrap().unwrap();
             small.factors[MODE] = drawn.rows;
             for (sums, row) in sums.iter_mut().zip(small.factors[MODE].chunks(2)) {
                 let value = f64::from(row[1]);

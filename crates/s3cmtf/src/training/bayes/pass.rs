@@ -1,0 +1,230 @@
+//! Passes over the entries of a view: what a core predicts of each, and sums of what is made of that.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use s3cmtf_kernels::CHUNK;
+
+use super::peers::{Peers, gather};
+use crate::Error;
+use crate::layout::{CoreOrder, EntryRun, View, mix};
+#[cfg(test)]
+use crate::likelihood;
+
+/// Predictions of the entries of a view.
+pub(super) struct Pass<'a> {
+    pub(super) view: &'a View,
+    pub(super) ranks: &'a [usize],
+    pub(super) factors: &'a [&'a [f32]],
+    pub(super) peers: Option<&'a dyn Peers>,
+}
+
+/// Some entries of a run.
+pub(super) struct Chunk<'a> {
+    pub(super) run: EntryRun<'a>,
+    /// Which entry of the view its first is.
+    pub(super) first: usize,
+    pub(super) partners: &'a [u32],
+    pub(super) values: &'a [f32],
+}
+
+/// What a pass comes to: the sum of what was made of each entry, and a gradient, empty if none was asked for.
+pub(super) type Passed = (f64, Vec<f32>);
+
+impl Pass<'_> {
+    pub(super) fn layout(&self) -> CoreOrder {
+        let View { mode, partner, rest, normal, .. } = self.view;
+        let order: Vec<usize> = [*mode].into_iter().chain(rest.iter().copied()).chain([*partner]).collect();
+        CoreOrder::new(self.ranks, &order, normal.partner_pad())
+    }
+
+    /// The sum of squared errors of a core's predictions; `mean` is that of the values, given what it adds up to.
+    pub(super) fn squared_error(
+        &self,
+        core: &[f32],
+        mean: &(dyn Fn(f32) -> f32 + Sync),
+    ) -> Result<f64, Error> {
+        let packed = self.layout().pack(core);
+        let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
+            let both = predictions.iter().zip(chunk.values);
+            let errors = both.map(|(&prediction, value)| mean(prediction) - value);
+            errors.map(|error| f64::from(error) * f64::from(error)).sum()
+        })?;
+        Ok(sum)
+    }
+
+    /// What is made of each entry, in the order of the view, given its value and a core's prediction.
+    pub(super) fn each<T: Send>(
+        &self,
+        core: &[f32],
+        of: impl Fn(f32, f32) -> T + Sync,
+    ) -> Result<Vec<T>, Error> {
+        self.some(core, 1, of)
+    }
+
+    /// The same of one in so many entries, always the same ones.
+    pub(super) fn some<T: Send>(
+        &self,
+        core: &[f32],
+        every: u64,
+        of: impl Fn(f32, f32) -> T + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let packed = self.layout().pack(core);
+        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
+        let strips: Result<Vec<Vec<T>>, Error> = strips
+            .map(|runs| {
+                let mut all = Vec::new();
+                Strip::new(self, &packed, false).go(runs, &mut |chunk, predictions| {
+                    let both = chunk.values.iter().zip(predictions.iter());
+                    let taken = (chunk.first as u64..).zip(both);
+                    let taken = taken.filter(|(place, _)| every == 1 || mix(*place).is_multiple_of(every));
+                    all.extend(taken.map(|(_, (&value, &prediction))| of(value, prediction)));
+                    0.0
+                })?;
+                Ok(all)
+            })
+            .collect();
+        Ok(strips?.into_iter().flatten().collect())
+    }
+
+    /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
+    #[cfg(test)]
+    pub(super) fn errors_and_gradient(&self, core: &[f32]) -> (f64, Vec<f32>) {
+        let layout = self.layout();
+        let (sum, gradient) = self
+            .go(&layout.pack(core), true, &|chunk, predictions| {
+                let both = predictions.iter_mut().zip(chunk.values);
+                let squares = both.map(|(slot, value)| {
+                    *slot = likelihood::residual(*value, *slot);
+                    f64::from(*slot).powi(2)
+                });
+                squares.sum()
+            })
+            .unwrap();
+        (sum, layout.unpack(&gradient))
+    }
+
+    /// Predicts all entries. `visit` gets each chunk and its predictions; the sum of what it returns comes back, and if
+    /// `gradient`, the sum over entries of what it has left in place of the predictions times their derivative by the core.
+    pub(super) fn go(
+        &self,
+        core: &[f32],
+        gradient: bool,
+        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
+    ) -> Result<Passed, Error> {
+        let strips = self.view.strips.len().saturating_sub(1);
+        let own: Result<Vec<(usize, Passed)>, Error> = (0..strips)
+            .into_par_iter()
+            .filter(|&strip| self.peers.is_none_or(|peers| peers.owns(strip, strips)))
+            .map(|strip| {
+                let runs = self.view.strips[strip]..self.view.strips[strip + 1];
+                let passed = Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))?;
+                Ok((strip, passed))
+            })
+            .collect();
+        let mut results = gather(self.peers, own?, strips)?.into_iter();
+        let mut total = results.next().unwrap_or_default();
+        for (sum, strip) in results {
+            total.0 += sum;
+            total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
+        }
+        Ok(total)
+    }
+}
+
+/// The working memory of one strip.
+struct Strip<'a> {
+    pass: &'a Pass<'a>,
+    core: &'a [f32],
+    gradient: Vec<f32>,
+    /// The core along a row: a row of the partner's concepts for each combination of the rest's; and its gradient.
+    along_row: Vec<f32>,
+    row_gradient: Vec<f32>,
+    /// The same along a run: one row.
+    along_run: Vec<f32>,
+    run_gradient: Vec<f32>,
+    weights: Vec<f32>,
+}
+
+impl<'a> Strip<'a> {
+    fn new(pass: &'a Pass<'a>, core: &'a [f32], gradient: bool) -> Self {
+        let row = core.len() / pass.ranks[pass.view.mode];
+        let run = pass.view.normal.partner_pad();
+        Strip {
+            pass,
+            core,
+            gradient: vec![0.0; if gradient { core.len() } else { 0 }],
+            along_row: vec![0.0; row],
+            row_gradient: vec![0.0; row],
+            along_run: vec![0.0; run],
+            run_gradient: vec![0.0; run],
+            weights: Vec::new(),
+        }
+    }
+
+    fn go(
+        mut self,
+        runs: Range<usize>,
+        visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64,
+    ) -> Result<Passed, Error> {
+        let view = self.pass.view;
+        let (mut total, mut last) = (0.0, None);
+        let mut buffer = Vec::new();
+        let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
+        let pieces =
+            (first..view.pieces.len()).take_while(|&piece| view.pieces[piece].runs().start < runs.end);
+        for piece in pieces {
+            let own = view.pieces[piece].runs();
+            let block = view.block(piece, &mut buffer)?;
+            for run in runs.start.max(own.start)..runs.end.min(own.end) {
+                let run = block.run(run - own.start);
+                if last != Some(run.row) {
+                    self.end_row(last);
+                    view.normal.fold(self.core, self.row(run.row), &mut self.along_row);
+                    last = Some(run.row);
+                }
+                total += self.go_run(run, visit);
+            }
+        }
+        self.end_row(last);
+        Ok((total, self.gradient))
+    }
+
+    /// The factor's row.
+    fn row(&self, row: u32) -> &'a [f32] {
+        let Pass { view, ranks, factors, .. } = *self.pass;
+        &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
+    }
+
+    fn go_run(&mut self, run: EntryRun<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
+        let Pass { view, ranks, factors, .. } = *self.pass;
+        let mut predictions = [0.0f32; CHUNK];
+        let mut total = 0.0;
+        view.weigh(factors, ranks, run.rest, &mut self.weights);
+        view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
+        self.run_gradient.fill(0.0);
+        for first in (0..run.values.len()).step_by(CHUNK) {
+            let range = first..(first + CHUNK).min(run.values.len());
+            let predictions = &mut predictions[..range.len()];
+            let (partners, values) = (&run.partners[range.clone()], &run.values[range]);
+            view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
+            total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
+            if !self.gradient.is_empty() {
+                view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
+            }
+        }
+        if !self.gradient.is_empty() {
+            view.normal.unfold(&self.run_gradient, &self.weights, &mut self.row_gradient);
+        }
+        total
+    }
+
+    /// Adds the gradient along a row, if there was one, to that of the core.
+    fn end_row(&mut self, row: Option<u32>) {
+        if let (Some(row), false) = (row, self.gradient.is_empty()) {
+            let row = self.row(row);
+            self.pass.view.normal.unfold(&self.row_gradient, row, &mut self.gradient);
+            self.row_gradient.fill(0.0);
+        }
+    }
+}
