@@ -54,6 +54,7 @@ pub mod input;
 mod layout;
 mod likelihood;
 mod model;
+mod nodes;
 mod params;
 #[cfg(feature = "tables")]
 mod prepare;
@@ -76,6 +77,7 @@ pub use model::{
     Choice, Core, CoupledFactor, Effects, Errors, Factor, Model, Offsets, Scores, SimpleErrors, StdScale,
     Uncertainty,
 };
+pub use nodes::Exchange;
 pub use params::{
     Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle,
     SmallModes, Start, ZerosUpdate,

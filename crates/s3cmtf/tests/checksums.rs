@@ -57,7 +57,7 @@ fn sgd() {
     expect(&run(Params { rate: Some(4.0), ..params() }, None), 0xa524_5cf0_b8c3_893e);
     expect(
         &run(Params { epochs: 20, patience: Some(1), ..params() }, Some(HoldOut::Random(0.2))),
-        0x943a_31d5_74ec_dbf0,
+        0x5c4f_2660_ff96_d594,
     );
     expect(
         &run(Params { nonnegative: true, core: CoreKind::Diagonal, ..params() }, None),

@@ -47,6 +47,7 @@ pub(crate) mod tests {
     use s3cmtf_kernels::Level;
 
     use super::super::distinct::Distinct;
+    use super::super::share::Share;
     use super::*;
     use crate::problem::Entries;
 
@@ -71,6 +72,7 @@ pub(crate) mod tests {
             spread: 1.0,
             distinct: distinct.as_ref(),
             sample: &[],
+            share: Share::whole(counts.len(), values.len()),
         };
         let entries = Entries::from_rows(String::new(), indices.to_vec(), values.to_vec());
         View::new(&EntrySource::Memory(entries), &plan, None).unwrap()

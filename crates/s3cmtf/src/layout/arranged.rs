@@ -4,11 +4,13 @@ use rayon::prelude::*;
 
 use super::budget::MemoryBudget;
 use super::distinct::Distinct;
+use super::share::Share;
 use super::sorted::{Sample, best_partner};
 use super::view::{Plan, View};
 use crate::Error;
 use crate::likelihood;
-use crate::problem::EntrySource;
+use crate::nodes::Nodes;
+use crate::problem::{Entries, EntrySource, ExactSum};
 
 /// What is known of entries before they are ordered.
 pub(crate) struct EntryStats {
@@ -26,32 +28,24 @@ pub(crate) struct EntryStats {
 }
 
 impl EntryStats {
-    /// Of entries on modes of so many rows.
-    pub(crate) fn new(entries: &EntrySource, rows: &[usize]) -> Result<Self, Error> {
-        let (order, len) = (rows.len(), entries.len());
+    /// Of entries on modes of so many rows, those of all nodes. Nothing depends on the order in which they come.
+    pub(crate) fn new(entries: &EntrySource, rows: &[usize], nodes: &Nodes) -> Result<Self, Error> {
+        let order = rows.len();
+        let len = nodes.add(entries.len() as u64)? as usize;
         let mut counts: Vec<Vec<u32>> = rows.iter().map(|&rows| vec![0; rows]).collect();
-        let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
-        let taken: Vec<Vec<bool>> =
-            rows.iter().zip(&by_row).map(|(&rows, sample)| sample.taken(rows)).collect();
         let mut sample = Sample::new(order, len);
         let is_there = matches!(entries, EntrySource::Stored(_));
-        let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, 0.0, 0);
+        let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, ExactSum::default(), 0);
         entries.each(&mut |lists, values| {
             let rows = || {
-                let modes = counts.par_iter_mut().zip(by_row.par_iter_mut()).zip(&taken).zip(lists);
-                modes.for_each(|(((counts, sample), taken), list)| {
-                    for (place, &row) in list.iter().enumerate() {
-                        counts[row as usize] += 1;
-                        if taken[row as usize] {
-                            sample.take(lists, place);
-                        }
-                    }
+                counts.par_iter_mut().zip(lists).for_each(|(counts, list)| {
+                    list.iter().for_each(|&row| counts[row as usize] += 1);
                 });
             };
             let of_values = || {
                 for (place, &value) in values.iter().enumerate() {
                     (low, high) = (low.min(value), high.max(value));
-                    sum += f64::from(value);
+                    sum.add(f64::from(value));
                     if is_there && sample.takes((first + place) as u64) {
                         sample.take(lists, place);
                     }
@@ -61,13 +55,30 @@ impl EntryStats {
             first += values.len();
             Ok(())
         })?;
-        let mean = sum / len.max(1) as f64;
-        let mut squares = 0.0;
-        entries.each(&mut |_, values| {
-            values.iter().for_each(|&value| squares += (f64::from(value) - mean).powi(2));
+        let counts = counts.into_iter().map(|counts| nodes.add_counts(counts));
+        let counts: Vec<Vec<u32>> = counts.collect::<Result<_, Error>>()?;
+        for [other_low, other_high] in nodes.gather(vec![[low, high]])? {
+            (low, high) = (low.min(other_low), high.max(other_high));
+        }
+        let mean = sum.value(nodes)? / len.max(1) as f64;
+        let mut by_row: Vec<Sample> = rows.iter().map(|_| Sample::new(order, len)).collect();
+        let taken: Vec<Vec<bool>> =
+            counts.iter().zip(&by_row).map(|(counts, sample)| sample.rows(counts)).collect();
+        let mut squares = ExactSum::default();
+        entries.each(&mut |lists, values| {
+            let of_values =
+                || values.iter().for_each(|&value| squares.add((f64::from(value) - mean).powi(2)));
+            let rows = || {
+                by_row.par_iter_mut().zip(&taken).zip(lists).for_each(|((sample, taken), list)| {
+                    let places = (0..list.len()).filter(|&place| taken[list[place] as usize]);
+                    places.for_each(|place| sample.take(lists, place));
+                });
+            };
+            rayon::join(rows, of_values);
             Ok(())
         })?;
-        let spread = likelihood::unit(mean, squares / len.max(1) as f64);
+        let by_row = by_row.into_iter().map(|sample| sample.gathered(nodes)).collect::<Result<_, Error>>()?;
+        let spread = likelihood::unit(mean, squares.value(nodes)? / len.max(1) as f64);
         let distinct = match entries {
             EntrySource::Memory(entries) => Distinct::collect(entries.values()),
             EntrySource::Stored(_) => None,
@@ -90,36 +101,85 @@ pub(crate) struct Arranged {
     pub(crate) counts: Vec<Vec<u32>>,
 }
 
-impl Arranged {
-    /// Arranges entries of modes of so many rows; `scale` is what values are centred by and divided by.
-    pub(crate) fn new(
-        entries: &EntrySource,
-        rows: &[usize],
-        ranks: &[usize],
-        level: s3cmtf_kernels::Level,
-        (mean, spread): (f64, f64),
-        budget: Option<&MemoryBudget>,
-    ) -> Result<Self, Error> {
-        let EntryStats { counts, distinct, by_row, sample, .. } = EntryStats::new(entries, rows)?;
-        let largest = last_rows(rows);
-        let view = |mode: usize| {
-            let plan = Plan {
-                mode,
-                partner: best_partner(by_row[mode].lists(), mode),
-                ranks,
-                level,
-                counts: &counts[mode],
-                largest: &largest,
-                mean,
-                spread,
-                distinct: distinct.as_ref(),
-                sample: sample.lists(),
-            };
-            View::new(entries, &plan, budget)
-        };
+/// What entries are arranged for.
+pub(crate) struct Arrangement<'a> {
+    /// How many rows each mode has.
+    pub(crate) rows: &'a [usize],
+    pub(crate) ranks: &'a [usize],
+    pub(crate) level: s3cmtf_kernels::Level,
+    /// What values are centred by and divided by.
+    pub(crate) scale: (f64, f64),
+    pub(crate) budget: Option<&'a MemoryBudget>,
+    pub(crate) nodes: &'a Nodes,
+}
+
+impl Arrangement<'_> {
+    /// Arranges entries as seen from each mode.
+    pub(crate) fn all(&self, entries: &EntrySource) -> Result<Arranged, Error> {
+        let stats = EntryStats::new(entries, self.rows, self.nodes)?;
+        let partner = |mode: usize| best_partner(stats.by_row[mode].lists(), mode);
+        let view = |mode: usize, if_strips| self.view(entries, &stats, (mode, partner(mode)), if_strips);
         // One after the other, each by all threads: the memory that it takes to sort is needed once.
-        let views: Vec<View> = (0..rows.len()).map(view).collect::<Result<_, Error>>()?;
-        let lead = (0..rows.len()).min_by_key(|&mode| views[mode].runs).unwrap_or(0);
-        Ok(Arranged { views, lead, counts })
+        let mut views: Vec<View> =
+            (0..self.rows.len()).map(|mode| view(mode, false)).collect::<Result<_, Error>>()?;
+        let runs: Vec<u64> =
+            views.iter().map(|view| self.nodes.add(view.runs as u64)).collect::<Result<_, Error>>()?;
+        let lead = (0..self.rows.len()).min_by_key(|&mode| runs[mode]).unwrap_or(0);
+        if self.nodes.is_shared() {
+            views[lead] = view(lead, true)?;
+        }
+        Ok(Arranged { views, lead, counts: stats.counts })
     }
+
+    /// Arranges entries as seen from one mode, whose partner is given, for passes over all of them.
+    pub(crate) fn one(&self, entries: &EntrySource, modes: (usize, usize)) -> Result<View, Error> {
+        let stats = EntryStats::new(entries, self.rows, self.nodes)?;
+        self.view(entries, &stats, modes, true)
+    }
+
+    fn view(
+        &self,
+        entries: &EntrySource,
+        stats: &EntryStats,
+        (mode, partner): (usize, usize),
+        if_strips: bool,
+    ) -> Result<View, Error> {
+        let largest = last_rows(self.rows);
+        let counts = &stats.counts[mode];
+        let mut plan = Plan {
+            mode,
+            partner,
+            ranks: self.ranks,
+            level: self.level,
+            counts,
+            largest: &largest,
+            mean: self.scale.0,
+            spread: self.scale.1,
+            distinct: stats.distinct.as_ref(),
+            sample: stats.sample.lists(),
+            share: Share::whole(counts.len(), entries.len()),
+        };
+        if !self.nodes.is_shared() {
+            return View::new(entries, &plan, self.budget);
+        }
+        let shares = Share::of_nodes(counts, self.nodes.count(), if_strips);
+        let own = routed(entries, mode, &shares, self.nodes)?;
+        let distinct = Distinct::collect(own.values());
+        plan.distinct = distinct.as_ref();
+        plan.share = shares[self.nodes.own()].clone();
+        View::new(&EntrySource::Memory(own), &plan, self.budget)
+    }
+}
+
+/// The entries of a node's share of a view, wherever they were.
+fn routed(entries: &EntrySource, mode: usize, shares: &[Share], nodes: &Nodes) -> Result<Entries, Error> {
+    let EntrySource::Memory(entries) = entries else {
+        return Err(Error::Problem("nodes that share entries have them in memory".into()));
+    };
+    entries.dealt(nodes, &|place| {
+        let row = entries.indices(mode)[place] as usize;
+        // The owner of the row, and those before it whose strips end there.
+        shares.partition_point(|share| share.end <= row)
+            ..shares.partition_point(|share| share.rows.start <= row)
+    })
 }

@@ -35,7 +35,7 @@ impl<'a> Builder<'a> {
             partners: Vec::with_capacity(own),
             values: Vec::with_capacity(own),
             entries: 0,
-            cut: Cut::new(plan.counts, total),
+            cut: Cut::new(plan.counts, &plan.share),
             scratch,
             places: vec![0],
         }
@@ -106,7 +106,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn finish(mut self) -> Result<View, Error> {
         self.end_run()?;
         let (written, runs) = (self.cut.pieces().len(), self.cut.runs());
-        let cut = std::mem::replace(&mut self.cut, Cut::new(&[], 0));
+        let cut = std::mem::replace(&mut self.cut, Cut::new(&[], &self.plan.share));
         let (pieces, strips) = cut.finish();
         pieces[written..].iter().try_for_each(|piece| self.write(piece.runs().len()))?;
         self.starts.push(self.entries as u32);
@@ -120,14 +120,14 @@ impl<'a> Builder<'a> {
                 values: Values::Plain(self.values),
             }),
         };
-        Ok(View::from_parts(self.plan, self.entries, runs, pieces, strips, store))
+        Ok(View::from_parts(self.plan, runs, pieces, strips, store))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::arrange::tests::{counts, view};
-    use super::super::cut::PIECE;
+    use super::super::share::PIECE;
     use super::super::sorted::best_partner;
     use super::super::view::Piece;
     use super::*;

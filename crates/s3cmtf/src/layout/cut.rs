@@ -1,19 +1,14 @@
 //! Cuts runs into pieces, for threads to take, and into strips.
 
+use super::share::{PIECE, Share, strip_count};
 use super::view::Piece;
-
-/// The most entries of a piece, unless one run has more.
-pub(crate) const PIECE: usize = 1 << 13;
-/// There are at most so many strips, of at least so many entries each.
-const STRIPS: usize = 64;
-const STRIP: usize = 1 << 13;
 
 /// Runs that come one behind the other, and what they were cut into.
 pub(crate) struct Cut<'a> {
     /// How many entries each row has.
     counts: &'a [u32],
-    /// How many entries there will be, how many there are, and how many runs.
-    total: usize,
+    share: &'a Share,
+    /// How many entries come before the next run, on all nodes, and how many runs there are here.
     entries: usize,
     runs: usize,
     pieces: Vec<Piece>,
@@ -28,15 +23,15 @@ pub(crate) struct Cut<'a> {
 }
 
 impl<'a> Cut<'a> {
-    pub(crate) fn new(counts: &'a [u32], total: usize) -> Self {
+    pub(crate) fn new(counts: &'a [u32], share: &'a Share) -> Self {
         Cut {
             counts,
-            total,
-            entries: 0,
+            share,
+            entries: share.first,
             runs: 0,
             pieces: Vec::new(),
             strips: Vec::new(),
-            row: 0,
+            row: share.rows.start,
             first_run: 0,
             pending: 0,
             last_row: None,
@@ -46,8 +41,11 @@ impl<'a> Cut<'a> {
 
     /// Adds the next run: its row, and how many entries it has.
     pub(crate) fn add(&mut self, row: u32, entries: usize) {
-        let (row, run, strips) = (row as usize, self.runs, self.strip_count());
-        while self.strips.len() < strips && self.entries >= self.total * self.strips.len() / strips {
+        let (row, run, total) = (row as usize, self.runs, self.share.total);
+        let strips = strip_count(total);
+        while self.strips.len() <= self.share.strips.len()
+            && self.entries >= total * (self.share.strips.start + self.strips.len()) / strips
+        {
             self.strips.push(run);
         }
         if self.last_row != Some(row) {
@@ -68,10 +66,6 @@ impl<'a> Cut<'a> {
         self.pending += entries;
         self.entries += entries;
         self.runs += 1;
-    }
-
-    fn strip_count(&self) -> usize {
-        (self.total / STRIP).clamp(1, STRIPS)
     }
 
     /// Ends the last piece of a row that has several.
@@ -102,11 +96,11 @@ impl<'a> Cut<'a> {
     /// the end of the last.
     pub(crate) fn finish(mut self) -> (Vec<Piece>, Vec<usize>) {
         self.end_long_row();
-        let rows = self.counts.len();
+        let rows = self.share.end;
         if self.row < rows {
             self.end_piece(Piece::Rows { rows: self.row..rows, runs: self.first_run..self.runs });
         }
-        self.strips.resize(self.strip_count() + 1, self.runs);
+        self.strips.resize(self.share.strips.len() + 1, self.runs);
         (self.pieces, self.strips)
     }
 }

@@ -13,22 +13,18 @@ mod core_order;
 mod cut;
 mod distinct;
 mod grouping;
-mod mix;
 mod packed;
 mod predict;
+mod share;
 mod sorted;
 mod view;
 
-pub(crate) use arranged::{Arranged, EntryStats, last_rows};
+#[cfg(test)]
+pub(crate) use arrange::tests as view_tests;
+pub(crate) use arranged::{Arranged, Arrangement, EntryStats};
 pub use budget::{MemoryBudget, Scratch};
 pub(crate) use chunks::{Chunks, Position};
 pub(crate) use contraction::{Contraction, Scratch as ContractionScratch, zeros_apart};
 pub(crate) use core_order::{CoreOrder, concepts};
 pub(crate) use grouping::{Order, deal};
-pub(crate) use mix::mix;
-pub(crate) use view::{Block, EntryRun, Piece, Plan, View};
-#[cfg(test)]
-pub(crate) use {
-    arrange::tests as view_tests,
-    view::{Store, Values},
-};
+pub(crate) use view::{Block, EntryRun, Piece, View};

@@ -40,14 +40,14 @@ pub(crate) fn arrange(lists: &[&[u32]], values: &[f32], plan: &Plan<'_>) -> Opti
         }
     };
     let arrays = buckets.arrays(&keys, &runs, values);
-    let (entries, runs) = (keys.len(), arrays.rows.len());
+    let runs = arrays.rows.len();
     drop(keys);
-    let mut cut = Cut::new(plan.counts, entries);
+    let mut cut = Cut::new(plan.counts, &plan.share);
     for (&row, bounds) in arrays.rows.iter().zip(arrays.starts.windows(2)) {
         cut.add(row, (bounds[1] - bounds[0]) as usize);
     }
     let (pieces, strips) = cut.finish();
-    Some(View::from_parts(plan, entries, runs, pieces, strips, Store::Memory(arrays)))
+    Some(View::from_parts(plan, runs, pieces, strips, Store::Memory(arrays)))
 }
 
 /// Where runs begin among numbers in order, in which the partner has so many last bits.
@@ -252,6 +252,7 @@ mod tests {
 
     use super::super::arrange::tests::counts;
     use super::super::distinct::Distinct;
+    use super::super::share::Share;
     use super::*;
 
     /// All that a view in memory has, with the values of its entries.
@@ -286,6 +287,7 @@ mod tests {
             largest: &largest,
             distinct: distinct.as_ref(),
             sample: &[],
+            share: Share::whole(counts.len(), values.len()),
         };
         [arrange(&lists, values, &plan), View::one_by_one(&lists, values, &plan).ok()]
     }

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::budget::{MemoryBudget, Scratch};
 use super::grouping::sort_by_row;
-use super::mix::mix;
 use super::view::Plan;
 use crate::Error;
-use crate::problem::{EntrySource, Visit};
+use crate::nodes::Nodes;
+use crate::problem::{EntrySource, Visit, mix};
 
 /// How many entries are looked at to choose a partner, or to guess where entries lie in an order; never many more.
 const SAMPLE: usize = 1 << 16;
@@ -147,9 +147,21 @@ impl Sample {
         mix(number).is_multiple_of(self.share)
     }
 
-    /// Whether each of the first so many numbers is.
-    pub(crate) fn taken(&self, numbers: usize) -> Vec<bool> {
-        (0..numbers as u64).map(|number| self.takes(number)).collect()
+    /// Whether each row is, of those that have so many entries.
+    pub(crate) fn rows(&self, counts: &[u32]) -> Vec<bool> {
+        let mut left = MOST;
+        let take = |(number, &count): (u64, &u32)| {
+            let is_taken = self.takes(number) && left >= count as usize;
+            left -= if is_taken { count as usize } else { 0 };
+            is_taken
+        };
+        (0..).zip(counts).map(take).collect()
+    }
+
+    /// The same entries of all nodes.
+    pub(crate) fn gathered(self, nodes: &Nodes) -> Result<Self, Error> {
+        let lists = self.lists.into_iter().map(|list| nodes.gather(list));
+        Ok(Sample { lists: lists.collect::<Result<_, Error>>()?, ..self })
     }
 
     /// Takes an entry, as long as there are not too many.

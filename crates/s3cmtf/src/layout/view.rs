@@ -6,6 +6,7 @@ use s3cmtf_kernels::NormalEquations;
 
 use super::budget::Scratch;
 use super::distinct::Distinct;
+use super::share::Share;
 use crate::Error;
 
 /// The most entries of a run.
@@ -19,8 +20,15 @@ pub(crate) struct View {
     /// All other modes.
     pub(crate) rest: Vec<usize>,
     pub(crate) normal: NormalEquations,
+    /// How many entries there are, on all nodes.
     pub(crate) entries: usize,
+    /// How many runs there are here.
     pub(crate) runs: usize,
+    /// The rows that are drawn here, and how many of the pieces are theirs: the first.
+    pub(crate) own_rows: Range<usize>,
+    pub(crate) own_pieces: usize,
+    /// How many entries other nodes have before the first that is here.
+    pub(crate) first: usize,
     /// Parts of the work: each a block of runs.
     pub(crate) pieces: Vec<Piece>,
     /// Longer parts of about equal numbers of entries, by the runs where they begin, and the end of the last.
@@ -78,6 +86,8 @@ pub(crate) struct Block<'a> {
     starts: &'a [u32],
     partners: &'a [u32],
     values: &'a [f32],
+    /// Which entry of all nodes comes first in the view.
+    first: usize,
 }
 
 /// A run and its entries.
@@ -108,6 +118,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) distinct: Option<&'a Distinct>,
     /// Some entries, for the order of the others to be guessed from; needed where there is a room.
     pub(crate) sample: &'a [Vec<u32>],
+    /// What is to be here.
+    pub(crate) share: Share,
 }
 
 impl Plan<'_> {
@@ -131,7 +143,6 @@ impl View {
     /// The view of a plan.
     pub(crate) fn from_parts(
         plan: &Plan<'_>,
-        entries: usize,
         runs: usize,
         pieces: Vec<Piece>,
         strips: Vec<usize>,
@@ -139,7 +150,27 @@ impl View {
     ) -> Self {
         let Plan { mode, partner, ranks, level, .. } = *plan;
         let normal = NormalEquations::new(level, ranks[mode], ranks[partner]);
-        View { mode, partner, rest: plan.rest(), normal, entries, runs, pieces, strips, store }
+        let Share { rows: own_rows, first, total: entries, .. } = plan.share.clone();
+        let begins = |piece: &Piece| match piece {
+            Piece::Rows { rows, .. } => rows.start,
+            Piece::Part { row, .. } => *row,
+        };
+        let own_pieces = pieces.partition_point(|piece| begins(piece) < own_rows.end);
+        let rest = plan.rest();
+        View {
+            mode,
+            partner,
+            rest,
+            normal,
+            entries,
+            runs,
+            own_rows,
+            own_pieces,
+            first,
+            pieces,
+            strips,
+            store,
+        }
     }
 
     /// The runs of a piece; `buffer` holds what is not in memory as it is needed.
@@ -165,6 +196,7 @@ impl View {
                     starts,
                     partners: &arrays.partners[entries],
                     values,
+                    first: self.first,
                 })
             }
             Store::Scratch(scratch, places) => {
@@ -175,7 +207,8 @@ impl View {
                 let (rest, words) = words.split_at(runs.len() * width);
                 let (starts, words) = words.split_at(runs.len() + 1);
                 let (partners, values) = words.split_at(words.len() / 2);
-                Ok(Block { rows, rest, starts, partners, values: bytemuck::cast_slice(values) })
+                let values = bytemuck::cast_slice(values);
+                Ok(Block { rows, rest, starts, partners, values, first: self.first })
             }
         }
     }
@@ -206,7 +239,7 @@ impl<'a> Block<'a> {
         EntryRun {
             row: self.rows[run],
             rest: &self.rest[run * width..(run + 1) * width],
-            first: first as usize,
+            first: self.first + first as usize,
             partners: &self.partners[entries.clone()],
             values: &self.values[entries],
         }

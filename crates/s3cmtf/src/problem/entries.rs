@@ -1,12 +1,15 @@
 //! Observed cells of a tensor or a matrix.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::cells::{Cells, UNKNOWN};
+use super::mix::mix;
 use super::scan::first_place;
 use crate::Error;
+use crate::nodes::Nodes;
 
 /// Observed cells: one array of indices per mode and one of values. A cell that is not here is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,6 +131,58 @@ impl Entries {
             array.iter_mut().filter(|row| **row == UNKNOWN).for_each(|row| *row = other as u32);
         }
         self
+    }
+
+    /// The entries of all nodes.
+    pub(crate) fn gathered(self, nodes: &Nodes) -> Result<Entries, Error> {
+        let (indices, values) = self.into_parts();
+        let indices = indices.into_iter().map(|list| nodes.gather(list)).collect::<Result<_, Error>>()?;
+        Ok(Entries::from_rows("entries".into(), indices, nodes.gather(values)?))
+    }
+
+    /// The entries that all nodes have for this one, given which nodes each entry is for.
+    pub(crate) fn dealt(
+        &self,
+        nodes: &Nodes,
+        to: &(dyn Fn(usize) -> Range<usize> + Sync),
+    ) -> Result<Entries, Error> {
+        let order = self.order();
+        let mut parts: Vec<Vec<u32>> = vec![Vec::new(); nodes.count()];
+        for (place, value) in self.values.iter().enumerate() {
+            for part in &mut parts[to(place)] {
+                part.extend((0..order).map(|mode| self.indices(mode)[place]));
+                part.push(value.to_bits());
+            }
+        }
+        let parts = nodes.deal(parts)?;
+        let len = parts.iter().map(Vec::len).sum::<usize>() / (order + 1);
+        let entries = || parts.iter().flat_map(|part| part.chunks_exact(order + 1));
+        let list = |mode: usize| {
+            let mut list = Vec::with_capacity(len);
+            list.extend(entries().map(|entry| entry[mode]));
+            list
+        };
+        let lists: Vec<Vec<u32>> = (0..order).into_par_iter().map(list).collect();
+        let values = entries().map(|entry| f32::from_bits(entry[order])).collect();
+        Ok(Entries::from_rows(self.name().to_owned(), lists, values))
+    }
+
+    /// The same where each entry is for the node that its cell says: all that are given for a cell come together.
+    pub(super) fn dealt_by_cell(&self, nodes: &Nodes) -> Result<Entries, Error> {
+        self.dealt(nodes, &|place| {
+            let hash =
+                (0..self.order()).fold(0, |hash, mode| mix(hash ^ u64::from(self.indices(mode)[place])));
+            let node = (hash % nodes.count() as u64) as usize;
+            node..node + 1
+        })
+    }
+
+    /// The entries in an order that depends on nothing but them: by their rows, mode by mode.
+    pub(crate) fn sorted(&self) -> Entries {
+        let mut places: Vec<u32> = (0..self.len() as u32).collect();
+        let key = |place: u32| (0..self.order()).map(move |mode| self.indices(mode)[place as usize]);
+        places.par_sort_by(|&a, &b| key(a).cmp(key(b)));
+        self.select(&places)
     }
 
     /// The entries at the given places, in that order.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::Entries;
 use super::bits::Bits;
+use super::exact_sum::ExactSum;
 use crate::Error;
+use crate::nodes::Nodes;
 
 /// Entries that are kept elsewhere than in memory.
 pub trait Blocks: Send + Sync {
@@ -61,14 +63,14 @@ impl EntrySource {
         }
     }
 
-    /// The mean of the values, 0 where there are none.
-    pub(crate) fn mean(&self) -> Result<f64, Error> {
-        let mut sum = 0.0;
+    /// The mean of the values of all nodes, 0 where there are none.
+    pub(crate) fn mean(&self, nodes: &Nodes) -> Result<f64, Error> {
+        let mut sum = ExactSum::default();
         self.each(&mut |_, values| {
-            values.iter().for_each(|&value| sum += f64::from(value));
+            values.iter().for_each(|&value| sum.add(f64::from(value)));
             Ok(())
         })?;
-        Ok(sum / self.len().max(1) as f64)
+        Ok(sum.value(nodes)? / nodes.add(self.len() as u64)?.max(1) as f64)
     }
 
     /// The entries whose bit is 0, and those whose bit is 1, of which there are `count`.
@@ -133,6 +135,7 @@ impl StoredEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::ALONE;
     use crate::problem::HoldOut;
 
     /// Entries that come in blocks of a few.
@@ -170,11 +173,11 @@ mod tests {
             assert!(held.len() > 50 && held.len() < 300, "{how:?}: {}", held.len());
             for few in [1, 64, 2000] {
                 let there = EntrySource::stored(Arc::new(Few(entries.clone(), few)));
-                assert_eq!(there.mean().unwrap(), entries.mean());
+                assert_eq!(there.mean(&ALONE).unwrap(), entries.mean());
                 assert_eq!(there.clone().into_entries().unwrap(), entries);
                 let parts = there.split(how, 5).unwrap();
                 assert_eq!((parts.0.len(), parts.1.len()), (kept.len(), held.len()));
-                assert_eq!(parts.1.mean().unwrap(), held.mean());
+                assert_eq!(parts.1.mean(&ALONE).unwrap(), held.mean());
                 // A part has parts, too.
                 let again = |part: EntrySource| {
                     let (kept, held) = part.split(HoldOut::Random(0.4), 7).unwrap();

@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{Absent, EntrySource, Mode, Problem};
 use crate::Error;
+use crate::nodes::Nodes;
 
 /// A thread hashes so many entries at a time.
 const TOGETHER: usize = 1 << 12;
@@ -18,7 +19,12 @@ impl Problem {
     }
 
     /// That of the problem with other entries, and 16 more digits that are the same only for the same order of the entries.
-    pub(crate) fn fingerprint_with(&self, entries: &EntrySource) -> Result<(String, String), Error> {
+    /// Of the entries of all nodes, where they are shared, which have no order.
+    pub(crate) fn fingerprint_with(
+        &self,
+        entries: &EntrySource,
+        nodes: &Nodes,
+    ) -> Result<(String, String), Error> {
         let modes: Vec<&Mode> = self.modes.iter().collect();
         let (mut total, mut before) = (Sums::default(), 0);
         entries.each(&mut |lists, values| {
@@ -26,7 +32,9 @@ impl Problem {
             before += values.len();
             Ok(())
         })?;
-        Ok((self.fingerprint_of(entries.len(), total.plain), format!("{:016x}", total.ordered)))
+        let (len, plain) = (nodes.add(entries.len() as u64)? as usize, nodes.add(total.plain)?);
+        let order = if nodes.is_shared() { String::new() } else { format!("{:016x}", total.ordered) };
+        Ok((self.fingerprint_of(len, plain), order))
     }
 
     /// That of the problem with so many entries, whose hashes have this sum.
@@ -104,6 +112,7 @@ fn sums(modes: &[&Mode], lists: &[&[u32]], values: &[f32], before: usize) -> Sum
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::ALONE;
     use crate::{Coupled, Entries};
 
     fn entries(cells: &[(u32, u32, f32)]) -> Entries {
@@ -134,7 +143,7 @@ mod tests {
         let cells: Vec<(u32, u32, f32)> = (0..9000).map(|n| (n % 9, n / 9, 1.0)).collect();
         let problem = Problem::builder(entries(&cells)).build().unwrap();
         let of = |cells: &[(u32, u32, f32)]| {
-            problem.fingerprint_with(&EntrySource::Memory(entries(cells))).unwrap()
+            problem.fingerprint_with(&EntrySource::Memory(entries(cells)), &ALONE).unwrap()
         };
         let (data, order) = of(&cells);
         assert_eq!(data, problem.fingerprint());

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bits::Bits;
 use super::entry_source::EntrySource;
+use super::mix::mix;
 use super::{Entries, Problem};
 use crate::Error;
+use crate::nodes::{ALONE, Nodes};
 
 /// How entries are held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,13 +59,29 @@ impl HoldOut {
 }
 
 impl HoldOut {
+    fn name(self) -> &'static str {
+        match self {
+            HoldOut::Random(_) => "random",
+            HoldOut::Leave { .. } => "leave",
+            HoldOut::Last { .. } => "last",
+        }
+    }
+
     /// Says of each entry whether it is held out.
-    fn choose(self, entries: &EntrySource, seed: u64) -> Result<Bits, Error> {
+    fn choose(self, entries: &EntrySource, seed: u64, nodes: &Nodes) -> Result<Bits, Error> {
         let mut held = Bits::default();
         match self {
             HoldOut::Random(share) => {
-                let mut random = Random::new(entries.len(), share, seed)?;
-                (0..entries.len()).for_each(|_| held.push(random.next()));
+                let hashes = Hashes { entries, seed, nodes };
+                let most = hashes.smallest(share)?;
+                hashes.each(&mut |hash| held.push(hash <= most))?;
+            }
+            HoldOut::Leave { .. } | HoldOut::Last { .. } if nodes.is_shared() => {
+                return Err(Error::param(
+                    "holdout",
+                    "a share of the entries, where nodes share them",
+                    self.name(),
+                ));
             }
             HoldOut::Leave { mode, count } => {
                 let mut leave = Leave::new(count, seed);
@@ -95,9 +113,19 @@ fn each_row(entries: &EntrySource, mode: usize, visit: &mut dyn FnMut(u32)) -> R
 impl EntrySource {
     /// Holds entries out: what is left, and those. Both have at least one entry.
     pub(crate) fn split(&self, how: HoldOut, seed: u64) -> Result<(EntrySource, EntrySource), Error> {
-        let held = how.choose(self, seed)?;
+        self.split_among(how, seed, &ALONE)
+    }
+
+    /// The same of entries that nodes share: each holds out of its own those that one alone would hold out of all.
+    pub(crate) fn split_among(
+        &self,
+        how: HoldOut,
+        seed: u64,
+        nodes: &Nodes,
+    ) -> Result<(EntrySource, EntrySource), Error> {
+        let held = how.choose(self, seed, nodes)?;
         let count = held.count();
-        if count == 0 {
+        if nodes.add(count as u64)? == 0 {
             let what = "every id has a single entry, so none can be held out";
             return Err(Error::Problem(what.into()));
         }
@@ -167,6 +195,57 @@ fn border<T: Copy>(counts: impl Iterator<Item = (T, usize)>, entries: usize, sha
     let nearest = starts.skip(1).min_by(|a, b| a.1.total_cmp(&b.1));
     let same = || "all entries have the same time, so the latest of them cannot be held out".to_owned();
     nearest.map(|(time, _)| time).ok_or_else(|| Error::Problem(same()))
+}
+
+/// A number for each entry that looks random and depends on its cell alone, wherever the entry is.
+struct Hashes<'a> {
+    entries: &'a EntrySource,
+    seed: u64,
+    nodes: &'a Nodes,
+}
+
+/// Hashes are counted by their first bits.
+const FIRST_BITS: u32 = 16;
+
+impl Hashes<'_> {
+    fn each(&self, visit: &mut dyn FnMut(u64)) -> Result<(), Error> {
+        let seed = mix(self.seed ^ 0x686f_6c64_6f75_7421);
+        self.entries.each(&mut |lists, values| {
+            for place in 0..values.len() {
+                visit(lists.iter().fold(seed, |hash, list| mix(hash ^ u64::from(list[place]))));
+            }
+            Ok(())
+        })
+    }
+
+    /// The largest of the smallest hashes, which are this share of all; at least one, and not all.
+    fn smallest(&self, share: f64) -> Result<u64, Error> {
+        check_share(share)?;
+        let mut counts = vec![0u32; 1 << FIRST_BITS];
+        let first = |hash: u64| (hash >> (u64::BITS - FIRST_BITS)) as usize;
+        self.each(&mut |hash| counts[first(hash)] += 1)?;
+        let counts = self.nodes.add_counts(counts)?;
+        let total: usize = counts.iter().map(|&count| count as usize).sum();
+        if total < 2 {
+            let what = "one entry cannot be split into a training and a held-out part";
+            return Err(Error::Problem(what.into()));
+        }
+        let mut wanted = ((total as f64 * share).round() as usize).clamp(1, total - 1);
+        let mut bucket = 0;
+        while wanted > counts[bucket] as usize {
+            wanted -= counts[bucket] as usize;
+            bucket += 1;
+        }
+        let mut last = Vec::new();
+        self.each(&mut |hash| {
+            if first(hash) == bucket {
+                last.push(hash);
+            }
+        })?;
+        let mut last = self.nodes.gather(last)?;
+        last.sort_unstable();
+        Ok(last[wanted - 1])
+    }
 }
 
 /// Chooses some of a known number of entries, one after the other: every choice of so many is equally likely.
@@ -283,12 +362,26 @@ mod tests {
     }
 
     #[test]
-    fn the_random_share_is_that_of_a_problem() {
-        let ids: Vec<u32> = (0..50).collect();
-        let entries = Entries::new(vec![ids.clone(), ids], (0..50).map(|v| v as f32).collect()).unwrap();
-        let held = Problem::builder(entries).build().unwrap().hold_out(0.3, 9).unwrap().1;
-        let expected: Vec<usize> = held.values().iter().map(|&value| value as usize).collect();
-        assert_eq!(places(&random(50, 0.3, 9).unwrap()), expected);
+    fn a_random_share_depends_on_the_cells_alone() {
+        let held = |places: &[u32], seed: u64| {
+            let ids: Vec<u32> = places.iter().map(|place| place * 7 % 50).collect();
+            let values = places.iter().map(|&place| place as f32).collect();
+            let entries = Entries::new(vec![ids.clone(), ids], values).unwrap();
+            let problem = Problem::builder(entries).sizes(vec![50, 50]).build().unwrap();
+            let mut held = problem.hold_out(0.3, seed).unwrap().1.values().to_vec();
+            held.sort_by(f32::total_cmp);
+            held
+        };
+        let (forth, back): (Vec<u32>, Vec<u32>) = ((0..50).collect(), (0..50).rev().collect());
+        assert_eq!(held(&forth, 9).len(), 15);
+        assert_eq!(held(&forth, 9), held(&back, 9));
+        assert_ne!(held(&forth, 9), held(&forth, 10));
+        // Each entry about as often as every other.
+        let mut counts = [0; 50];
+        for seed in 0..400 {
+            held(&forth, seed).iter().for_each(|&value| counts[value as usize] += 1);
+        }
+        assert!(counts.iter().all(|&count| (80..160).contains(&count)), "{counts:?}");
         assert!(random(1, 0.3, 9).is_err());
     }
 }

@@ -7,9 +7,11 @@ mod coupled;
 mod duplicates;
 mod entries;
 mod entry_source;
+mod exact_sum;
 mod fingerprint;
 pub mod holdout;
 mod less;
+mod mix;
 mod mode;
 mod new_data;
 mod packing;
@@ -28,12 +30,17 @@ pub use duplicates::Duplicates;
 pub use entries::Entries;
 pub(crate) use entry_source::EntrySource;
 pub use entry_source::{Blocks, Visit};
+pub(crate) use exact_sum::ExactSum;
 pub use holdout::HoldOut;
 pub use less::LeftOut;
+pub(crate) use mix::mix;
 pub use mode::{Mode, Naming};
 pub use stored::StoredProblem;
 
+use std::sync::Arc;
+
 use crate::Error;
+use crate::nodes::{Exchange, Nodes};
 pub(crate) use packing::Packing;
 pub(crate) use rows::count_unknown;
 #[cfg(feature = "tables")]
@@ -63,6 +70,7 @@ pub struct ProblemBuilder {
     duplicates: Duplicates,
     value: Option<String>,
     coupled: Vec<Coupled>,
+    is_shared: bool,
 }
 
 impl Problem {
@@ -76,6 +84,7 @@ impl Problem {
             duplicates: Duplicates::default(),
             value: None,
             coupled: Vec::new(),
+            is_shared: false,
         }
     }
 
@@ -181,13 +190,33 @@ impl ProblemBuilder {
         self
     }
 
+    /// Takes the entries for some of those that nodes share: they are dealt out so that all that are given for a cell come
+    /// together, and every id has a row, whether or not it occurs here. Each mode must have names, or a declared size.
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    pub fn share(mut self, exchange: &Arc<dyn Exchange>) -> Result<Self, Error> {
+        self.entries = self.entries.dealt_by_cell(&Nodes::new(Arc::clone(exchange)))?;
+        self.is_shared = true;
+        Ok(self)
+    }
+
     /// Checks the parts and puts them together.
     ///
     /// # Errors
     /// If there is no entry or fewer than two modes, if names or sizes do not match the modes, if an index lies
     /// beyond its mode, or if a matrix is coupled to a mode that does not exist or that its rows do not fit.
     pub fn build(self) -> Result<Problem, Error> {
-        let ProblemBuilder { entries, names, mut sizes, mut namings, duplicates, value, mut coupled } = self;
+        let ProblemBuilder {
+            entries,
+            names,
+            mut sizes,
+            mut namings,
+            duplicates,
+            value,
+            mut coupled,
+            is_shared,
+        } = self;
         let order = entries.order();
         if order < 2 {
             return Err(Error::Problem(format!(
@@ -195,7 +224,11 @@ impl ProblemBuilder {
                 entries.name()
             )));
         }
-        if entries.is_empty() {
+        if is_shared && sizes.is_none() && !(namings.len() == order && namings.iter().all(Option::is_some)) {
+            let what = "a node does not see all ids: declare the size of each mode, or name its ids";
+            return Err(Error::Problem(what.into()));
+        }
+        if entries.is_empty() && !is_shared {
             return Err(Error::Problem(format!("{}: there is no entry to learn from", entries.name())));
         }
         let names = checked_names(names, order)?;
@@ -245,7 +278,7 @@ impl ProblemBuilder {
                     lists.push(matrix.entries.indices(1));
                 }
             }
-            let mode = present_rows(name, size, &lists);
+            let mode = if is_shared { Mode::new(name, size) } else { present_rows(name, size, &lists) };
             modes.push(match namings[modes.len()].take() {
                 Some(naming) => mode.named(naming).expect("as many ids as names, as the size is set above"),
                 None => mode,

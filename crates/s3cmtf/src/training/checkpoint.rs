@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::model::SimpleErrors;
+use crate::nodes::Nodes;
 use crate::params::Params;
 use crate::problem::HoldOut;
 
@@ -146,7 +147,9 @@ impl Checkpoint {
         if self.about.fingerprint != about.fingerprint {
             return Err(Error::Problem("the run to resume had other data".into()));
         }
-        if self.about.order != about.order {
+        // Nodes have their entries in no order, and what they come to does not depend on any.
+        let is_ordered = !self.about.order.is_empty() && !about.order.is_empty();
+        if is_ordered && self.about.order != about.order {
             let what = "the run to resume had its entries in another order, and would end with another model: give them as they were";
             return Err(Error::Problem(what.into()));
         }
@@ -171,6 +174,7 @@ pub(super) struct Checkpointer<'a> {
     last: Instant,
     save: Save<'a>,
     resumed: Option<Checkpoint>,
+    nodes: Nodes,
     /// What stays the same from checkpoint to checkpoint.
     pub(super) about: CheckpointMeta,
 }
@@ -181,6 +185,7 @@ impl<'a> Checkpointer<'a> {
         checkpoints: Option<(Duration, Save<'a>)>,
         resume: Option<Checkpoint>,
         about: CheckpointMeta,
+        nodes: &Nodes,
     ) -> Result<Self, Error> {
         if let Some(checkpoint) = &resume {
             checkpoint.check(&about)?;
@@ -189,7 +194,7 @@ impl<'a> Checkpointer<'a> {
             Some((every, save)) => (Some(every), save),
             None => (None, Box::new(|_| {}) as Save<'a>),
         };
-        Ok(Checkpointer { every, last: Instant::now(), save, resumed: resume, about })
+        Ok(Checkpointer { every, last: Instant::now(), save, resumed: resume, nodes: nodes.clone(), about })
     }
 
     /// What the first part of the run came to, if it goes on from the second.
@@ -203,13 +208,27 @@ impl<'a> Checkpointer<'a> {
     }
 
     /// Keeps a checkpoint, if it is time.
-    pub(super) fn keep(&mut self, history: &[Epoch], seconds: f64, numbers: impl FnOnce() -> StateArrays) {
-        if self.every.is_none_or(|every| self.last.elapsed() < every) {
-            return;
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached: all have a part of it, and the first keeps it.
+    pub(super) fn keep(
+        &mut self,
+        history: &[Epoch],
+        seconds: f64,
+        numbers: impl FnOnce() -> Result<StateArrays, Error>,
+    ) -> Result<(), Error> {
+        let is_time = self.every.is_some_and(|every| self.last.elapsed() >= every);
+        if !self.nodes.as_first(is_time)? {
+            return Ok(());
+        }
+        let numbers = numbers()?;
+        if self.nodes.own() > 0 {
+            return Ok(());
         }
         let about = CheckpointMeta { history: history.to_vec(), seconds, ..self.about.clone() };
-        (self.save)(Checkpoint { about, numbers: numbers() });
+        (self.save)(Checkpoint { about, numbers });
         // From now on, so that saving never takes all the time.
         self.last = Instant::now();
+        Ok(())
     }
 }

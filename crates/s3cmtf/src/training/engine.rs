@@ -35,7 +35,10 @@ pub(super) trait Engine {
     }
 
     /// The model so far.
-    fn model(&self) -> Model;
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    fn model(&self) -> Result<Model, Error>;
 
     /// How many cells an epoch visits.
     fn cells(&self) -> f64;
@@ -51,7 +54,10 @@ pub(super) trait Engine {
     }
 
     /// All that the next epoch depends on.
-    fn save(&self, best: Option<Best>) -> StateArrays;
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error>;
 
     /// Goes on from what was saved after so many epochs.
     ///

@@ -6,6 +6,7 @@ use super::checkpoint::Checkpointer;
 use super::run::{Epoch, Stop};
 use crate::layout::MemoryBudget;
 use crate::model::{Model, SimpleErrors};
+use crate::nodes::Nodes;
 use crate::params::CheckedParams;
 use crate::problem::{EntrySource, Problem};
 
@@ -50,6 +51,9 @@ pub(super) struct RunContext<'a, 'k> {
     /// Where entries that are not in memory have room.
     pub(super) budget: Option<&'a MemoryBudget>,
     pub(super) interrupt: &'a AtomicBool,
+    /// What this node alone was told, where nodes share the entries: they stop together.
+    pub(super) told: &'a AtomicBool,
+    pub(super) nodes: &'a Nodes,
     pub(super) observe: &'a mut dyn FnMut(&Epoch),
     pub(super) checkpointer: Checkpointer<'k>,
 }

@@ -45,6 +45,7 @@ use self::job::{FitResult, RunContext};
 use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::model::{Model, locate};
+use crate::nodes::{ALONE, Exchange, Nodes};
 use crate::params::{Algorithm, CheckedParams, Params};
 use crate::problem::{Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
 
@@ -89,6 +90,7 @@ pub struct Training<'a> {
     resume: Option<Checkpoint>,
     command: Option<String>,
     exact_first: bool,
+    nodes: Nodes,
 }
 
 impl<'a> Training<'a> {
@@ -107,6 +109,7 @@ impl<'a> Training<'a> {
             resume: None,
             command: None,
             exact_first: false,
+            nodes: ALONE.clone(),
         }
     }
 
@@ -193,6 +196,15 @@ impl<'a> Training<'a> {
         self
     }
 
+    /// Shares the run with other nodes. Each has the same settings, modes and coupled matrices, and some of the entries, any;
+    /// of a test set likewise. All come to the same model, bitwise the one that a node alone would come to with all entries.
+    /// That has no offsets and no choices, which need all entries in one place. Checkpoints are kept by the first node.
+    #[must_use]
+    pub fn share(mut self, exchange: Arc<dyn Exchange>) -> Self {
+        self.nodes = Nodes::new(exchange);
+        self
+    }
+
     /// Runs.
     ///
     /// # Errors
@@ -206,6 +218,9 @@ impl<'a> Training<'a> {
     }
 
     fn check(&self) -> Result<CheckedParams, Error> {
+        if self.nodes.is_shared() {
+            self.check_shared()?;
+        }
         let checked = self.params.checked(&self.problem)?;
         if self.stored.is_some() && self.params.algorithm != Algorithm::Bayes {
             let expected = "bayes, where entries are not in memory";
@@ -245,6 +260,32 @@ impl<'a> Training<'a> {
         Ok(checked)
     }
 
+    /// What nodes cannot do yet.
+    fn check_shared(&self) -> Result<(), Error> {
+        let Params { algorithm, likelihood, .. } = self.params;
+        if algorithm != Algorithm::Bayes {
+            return Err(Error::param("algorithm", "bayes, where nodes share the entries", algorithm.name()));
+        }
+        if likelihood != Likelihood::Gaussian {
+            let expected = "gaussian, where nodes share the entries";
+            return Err(Error::param("likelihood", expected, likelihood.name()));
+        }
+        let refused = [
+            (
+                self.stored.is_some(),
+                "nodes that share entries have them in memory: leave out the memory limit",
+            ),
+            (
+                self.warm_start.is_some(),
+                "nodes that share entries start from random numbers, not from a model",
+            ),
+        ];
+        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) => Err(Error::Request(what.into())),
+            None => Ok(()),
+        }
+    }
+
     fn run_here(self, checked: &CheckedParams) -> Result<Run, Error> {
         let Training {
             mut problem,
@@ -259,42 +300,52 @@ impl<'a> Training<'a> {
             resume,
             command,
             exact_first,
+            nodes,
         } = self;
+        let nodes = &nodes;
+        nodes.agree("version", env!("CARGO_PKG_VERSION"))?;
+        nodes.agree("instructions", checked.common().level.name())?;
         let (entries, budget) = match stored {
             Some((blocks, budget)) => (EntrySource::stored(blocks), Some(budget)),
             None => (EntrySource::Memory(problem.take_entries()), None),
         };
         let never = AtomicBool::new(false);
-        let interrupt = interrupt.unwrap_or(&never);
+        let (told, agreed) = (interrupt.unwrap_or(&never), AtomicBool::new(false));
+        let interrupt = if nodes.is_shared() { &agreed } else { told };
         let mut observe = |epoch: &Epoch| {
             if observer.as_mut().is_some_and(|observe| observe(epoch).is_break()) {
-                interrupt.store(true, Ordering::Relaxed);
+                told.store(true, Ordering::Relaxed);
             }
         };
         let test = test.map(|entries| locate(problem.modes(), &entries)).transpose()?;
-        if test.as_ref().is_some_and(Entries::is_empty) {
+        let test_entries = nodes.add(test.as_ref().map_or(0, Entries::len) as u64)? as usize;
+        if test.is_some() && test_entries == 0 {
             return Err(Error::Problem("the test set has no entry".into()));
         }
         let resumed = resume.as_ref().and_then(|begun| begun.about.holdout);
         let holdout = holdout.or(resumed).or(params.patience.map(|_| HoldOut::Random(HOLDOUT)));
-        let (fingerprint, order) = problem.fingerprint_with(&entries)?;
+        let (fingerprint, order) = problem.fingerprint_with(&entries, nodes)?;
         // A run that goes on comes to what the one that was begun would have come to: that one is to be done again.
         let command = resume.as_ref().and_then(|begun| begun.about.command.clone()).or(command);
-        let tries =
-            exact_first && budget.is_none() && resume.is_none() && holdout.is_none() && warm_start.is_none();
+        let tries = exact_first
+            && !nodes.is_shared()
+            && budget.is_none()
+            && resume.is_none()
+            && holdout.is_none()
+            && warm_start.is_none();
         let about =
             CheckpointMeta::new(command.clone(), params.clone(), holdout, (fingerprint.clone(), order));
-        let untouched = Checkpointer::new(None, None, about.clone())?;
-        let checkpointer = Checkpointer::new(checkpoints, resume, about)?;
+        let untouched = Checkpointer::new(None, None, about.clone(), &ALONE)?;
+        let checkpointer = Checkpointer::new(checkpoints, resume, about, nodes)?;
         let mut data = DataRecord {
-            entries: entries.len(),
-            test_entries: test.as_ref().map_or(0, Entries::len),
-            mean: entries.mean()?,
+            entries: nodes.add(entries.len() as u64)? as usize,
+            test_entries,
+            mean: entries.mean(nodes)?,
             fingerprint,
             holdout: None,
             later_entries: 0,
             kept: None,
-            looks_like: looks_like(&params, &entries),
+            looks_like: looks_like(&params, &entries).filter(|_| !nodes.is_shared()),
         };
         let warm = warm_start.as_ref();
         let test = test.map(EntrySource::Memory);
@@ -303,8 +354,16 @@ impl<'a> Training<'a> {
         let mut found = None;
         if tries && let Ok(checked) = attempt.checked(&problem) {
             let observe = &mut |_: &Epoch| {};
-            let mut context =
-                RunContext { params: &checked, warm, budget, interrupt, observe, checkpointer: untouched };
+            let mut context = RunContext {
+                params: &checked,
+                warm,
+                budget,
+                interrupt,
+                told,
+                nodes,
+                observe,
+                checkpointer: untouched,
+            };
             found = context.exact(&problem, &entries, test.clone())?;
         }
         let fitted = match found {
@@ -319,6 +378,8 @@ impl<'a> Training<'a> {
                     warm,
                     budget,
                     interrupt,
+                    told,
+                    nodes,
                     observe: &mut observe,
                     checkpointer,
                 };

@@ -47,18 +47,18 @@ impl<'a> RunContext<'a, '_> {
         let params = self.params;
         let CommonParams { patience, seed, .. } = *params.common();
         let whole = patience.map(|_| entries.clone());
-        let (rest, held) = entries.split(how, seed)?;
+        let (rest, held) = entries.split_among(how, seed, self.nodes)?;
         if test.is_none() {
-            data.test_entries = held.len();
+            data.test_entries = self.nodes.add(held.len() as u64)? as usize;
         }
         let sets = match test.clone() {
             None => Sets { reported: Some(held), watched: None },
             test => Sets { reported: test, watched: Some(held) },
         };
         let Some(whole) = whole else {
-            data.entries = rest.len();
-            data.mean = rest.mean()?;
-            data.fingerprint = problem.fingerprint_with(&rest)?.0;
+            data.entries = self.nodes.add(rest.len() as u64)? as usize;
+            data.mean = rest.mean(self.nodes)?;
+            data.fingerprint = problem.fingerprint_with(&rest, self.nodes)?.0;
             data.holdout = sets.watched.is_none().then_some(how);
             return self.one(FitJob { problem, entries: rest, params, sets });
         };
@@ -117,8 +117,9 @@ impl<'a> RunContext<'a, '_> {
     fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
         let params = job.params;
         // Before training, which takes the entries. Those that count as choices have no values to be compared with.
-        let is_choice = matches!(params, CheckedParams::Ials(_));
-        let baselines = (!is_choice).then(|| Baselines::new(&job)).transpose()?;
+        // Nodes have only some of the entries.
+        let has_baselines = !matches!(params, CheckedParams::Ials(_)) && !self.nodes.is_shared();
+        let baselines = has_baselines.then(|| Baselines::new(&job)).transpose()?;
         let choice = self.choice(&job);
         let mut engine = self.engine(job)?;
         let mut result = train(engine.as_mut(), params.common(), self)?;
@@ -137,7 +138,7 @@ impl<'a> RunContext<'a, '_> {
             return None;
         };
         let CommonParams { seed, level, .. } = params.common;
-        let is_wanted = !params.without.contains(&Component::Choice);
+        let is_wanted = !params.without.contains(&Component::Choice) && !self.nodes.is_shared();
         is_wanted.then(|| choice(job.problem, entries, seed, level, self.interrupt)).flatten()
     }
 

@@ -19,7 +19,7 @@ pub(super) fn train(
     params: &CommonParams,
     context: &mut RunContext<'_, '_>,
 ) -> Result<FitResult, Error> {
-    let RunContext { interrupt, observe, checkpointer, .. } = context;
+    let RunContext { interrupt, told, nodes, observe, checkpointer, .. } = context;
     let mut history: Vec<Epoch> = Vec::new();
     let mut best: Option<Best> = None;
     let mut seconds = 0.0;
@@ -28,6 +28,10 @@ pub(super) fn train(
         (history, seconds) = (about.history, about.seconds);
     }
     let stop = loop {
+        if nodes.is_shared() && nodes.any(told.load(Ordering::Relaxed))? {
+            interrupt.store(true, Ordering::Relaxed);
+            break Stop::Interrupted;
+        }
         let epoch = history.len() + 1;
         let clock = Instant::now();
         let finished = engine.epoch(epoch, interrupt)?;
@@ -78,12 +82,12 @@ pub(super) fn train(
         if epoch >= params.epochs {
             break Stop::Epochs;
         }
-        checkpointer.keep(&history, seconds, || engine.save(best));
+        checkpointer.keep(&history, seconds, || engine.save(best))?;
     };
     let best_epoch = engine.finish(history.len(), best);
     let rmses = engine.evaluate()?;
     Ok(FitResult {
-        model: engine.model(),
+        model: engine.model()?,
         stop,
         history,
         validation: Vec::new(),

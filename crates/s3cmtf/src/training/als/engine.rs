@@ -82,7 +82,8 @@ impl Engine for AlsEngine {
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let (train, error) = self.least_squares.errors(&self.state);
         self.error = error;
-        let test = self.reported.as_ref().map(|set| self.least_squares.rmse(&self.model(), set));
+        let test = self.reported.as_ref();
+        let test = test.map(|set| self.least_squares.rmse(&self.least_squares.model(&self.state), set));
         Ok(Rmses { train: self.least_squares.spread * train, test, watched: None })
     }
 
@@ -108,19 +109,19 @@ impl Engine for AlsEngine {
         self.search.better(epochs, error, &mut self.state)
     }
 
-    fn model(&self) -> Model {
-        self.least_squares.model(&self.state)
+    fn model(&self) -> Result<Model, Error> {
+        Ok(self.least_squares.model(&self.state))
     }
 
     fn cells(&self) -> f64 {
         self.least_squares.cells()
     }
 
-    fn save(&self, _best: Option<Best>) -> StateArrays {
+    fn save(&self, _best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         put_state("now", &self.state, &mut arrays);
         self.search.put(&mut arrays);
-        arrays
+        Ok(arrays)
     }
 
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {

@@ -13,6 +13,7 @@ use crate::Error;
 use crate::layout::View;
 use crate::likelihood::Likelihood;
 use crate::model::{Model, StdScale};
+use crate::nodes::Nodes;
 use crate::problem::{EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
 
@@ -55,13 +56,14 @@ pub(super) fn split(
     entries: &EntrySource,
     epochs: usize,
     seed: u64,
+    nodes: &Nodes,
 ) -> Result<Option<(EntrySource, EntrySource)>, Error> {
-    let count = entries.len().max(1) as f64;
+    let count = nodes.add(entries.len() as u64)?.max(1) as f64;
     let share = (ENOUGH / count).clamp(SHARE, LARGEST).min(MOST / count);
     if share * count < FEWEST || until(epochs) > super::early(epochs) as u64 {
         return Ok(None);
     }
-    entries.split(HoldOut::Random(share), seed ^ OWN).map(Some)
+    entries.split_among(HoldOut::Random(share), seed ^ OWN, nodes).map(Some)
 }
 
 /// The epoch after which all entries take part. In short runs that is after draws have begun to count: there is no time to hold
@@ -123,38 +125,27 @@ impl Calibration {
     }
 
     /// What makes the standard deviations of a model right on entries held out, if it has any.
-    pub(super) fn std_scale(&self, model: &Model) -> Result<Option<StdScale>, Error> {
+    pub(super) fn std_scale(&self, model: &Model, nodes: &Nodes) -> Result<Option<StdScale>, Error> {
         // The scatter of answers and counts follows from their mean.
         if model.uncertainty().is_none() || model.likelihood() != Likelihood::Gaussian {
             return Ok(None);
         }
-        let entries = self.entries.clone().into_entries()?;
+        let entries = self.entries.clone().into_entries()?.gathered(nodes)?.sorted();
         let (predictions, stds) =
             (model.predict_located(entries.clone(), true), model.std_located(&entries)?);
         Ok(StdScale::fit(&predictions, &stds, entries.values()))
-    }
-
-    /// The values of the entries that are held out, and what rows and a core add up to.
-    pub(super) fn averaged(
-        &self,
-        ranks: &[usize],
-        factors: &[&[f32]],
-        core: &[f32],
-    ) -> Result<Vec<[f32; 2]>, Error> {
-        Pass { view: &self.held.0, ranks, factors, peers: None }.each(core, |value, sampled| [value, sampled])
     }
 
     /// The precision of the prior of concepts that interact, given what an epoch has drawn.
     pub(super) fn precision(
         &mut self,
         epoch: u64,
-        ranks: &[usize],
-        factors: &[&[f32]],
+        (ranks, factors, nodes): (&[usize], &[&[f32]], &Nodes),
         core: &CoreState,
         augmentation: Option<&Augmentation>,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
-            let pass = Pass { view: &self.held.0, ranks, factors, peers: None };
+            let pass = Pass { view: &self.held.0, ranks, factors, nodes };
             let all = pass.each(&core.values, |_, prediction| prediction)?;
             let rest = pass.each(&core.calm(), |value, prediction| [value, prediction])?;
             let keep = if epoch == FROM { 0.0 } else { KEEP };

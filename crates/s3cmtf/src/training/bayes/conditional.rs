@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use super::augmentation::Augmentation;
 use super::coupled::Matrix;
 use super::noise::Noise;
-use super::peers::Peers;
 use super::random::Streams;
 use crate::layout::View;
+use crate::nodes::Nodes;
 use crate::params;
 
 /// All that the rows of a mode depend on.
@@ -25,6 +25,6 @@ pub(super) struct RowConditional<'a> {
     pub(super) means: &'a [f32],
     pub(super) streams: Streams,
     pub(super) without: &'a [params::Component],
-    pub(super) peers: Option<&'a dyn Peers>,
+    pub(super) nodes: &'a Nodes,
     pub(super) interrupt: &'a AtomicBool,
 }

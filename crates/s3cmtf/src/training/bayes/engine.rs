@@ -27,7 +27,7 @@ impl<'a> BayesEngine<'a> {
     ) -> Result<Self, Error> {
         let FitJob { problem, entries, sets, .. } = job;
         let (warm, budget) = (context.warm, context.budget);
-        let sampler = Sampler::new(problem, entries, params, warm, budget)?;
+        let sampler = Sampler::new(problem, entries, params, warm, budget, context.nodes)?;
         let reported = sets.reported.map(|entries| sampler.arrange(entries, budget)).transpose()?;
         let watched = sets.watched.map(|entries| sampler.arrange(entries, budget)).transpose()?;
         Ok(BayesEngine { sampler, reported, watched, budget })
@@ -62,7 +62,7 @@ impl Engine for BayesEngine<'_> {
         self.sampler.is_typical()
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> Result<Model, Error> {
         self.sampler.model()
     }
 
@@ -70,10 +70,10 @@ impl Engine for BayesEngine<'_> {
         self.sampler.entries() as f64
     }
 
-    fn save(&self, best: Option<Best>) -> StateArrays {
-        let mut arrays = self.sampler.numbers();
+    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
+        let mut arrays = self.sampler.numbers()?;
         arrays.put_doubles("best", &Best::numbers(best));
-        arrays
+        Ok(arrays)
     }
 
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {

@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
 use super::random::{Generator, pick};
-use crate::layout::mix;
+use crate::problem::mix;
 use crate::training::sparse::Sparse;
 
 /// The weights that are told apart: none, and powers of two up from the least.

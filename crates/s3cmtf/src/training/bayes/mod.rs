@@ -15,11 +15,8 @@ mod engine;
 mod graph;
 mod log_gamma;
 mod mean;
-#[cfg(test)]
-mod nodes;
 mod noise;
 mod pass;
-mod peers;
 mod posterior;
 mod random;
 mod rank;
@@ -47,14 +44,12 @@ use self::coupled::Matrix;
 use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
 use self::pass::Pass;
-use self::peers::Peers;
 use self::random::{Streams, gamma, normal};
 use crate::Error;
-use crate::layout::MemoryBudget;
-use crate::layout::{Arranged, EntryStats, last_rows};
-use crate::layout::{Plan, View};
+use crate::layout::{Arranged, Arrangement, EntryStats, MemoryBudget, View};
 use crate::likelihood;
 use crate::model::{Factor, Model, StdScale, average_row};
+use crate::nodes::Nodes;
 use crate::params::{BayesParams, CommonParams, Component, CoreKind};
 use crate::problem::{EntrySource, Problem};
 
@@ -101,8 +96,8 @@ pub(crate) struct Sampler {
     /// As long as entries are held out: those, and all entries.
     calibration: Option<(Calibration, EntrySource)>,
     epoch: u64,
-    /// The nodes that share the work, if there are others.
-    peers: Option<Box<dyn Peers>>,
+    /// The nodes that share the entries.
+    nodes: Nodes,
     /// The model without its numbers.
     frame: Model,
 }
@@ -121,10 +116,11 @@ impl Sampler {
         params: &BayesParams,
         warm: Option<&Model>,
         budget: Option<&MemoryBudget>,
+        nodes: &Nodes,
     ) -> Result<Self, Error> {
         let order = problem.order();
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows)?;
+        let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows, nodes)?;
         let BayesParams { common, without, likelihood } = params;
         let augmentation = match &entries {
             EntrySource::Memory(entries) => Augmentation::new(*likelihood, entries.values()),
@@ -146,9 +142,10 @@ impl Sampler {
         };
         let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
-        let (kept, held) = calibration::split(&entries, epochs, seed)?.unzip();
+        let (kept, held) = calibration::split(&entries, epochs, seed, nodes)?.unzip();
         let first = kept.as_ref().unwrap_or(&entries);
-        let Arranged { views, lead, counts } = Arranged::new(first, &rows, &ranks, level, scale, budget)?;
+        let arrangement = Arrangement { rows: &rows, ranks: &ranks, level, scale, budget, nodes };
+        let Arranged { views, lead, counts } = arrangement.all(first)?;
         drop(kept);
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
@@ -169,12 +166,12 @@ impl Sampler {
             factors,
             core: CoreState::new(&ranks, start_core(&ranks, diagonal, seed), diagonal, without),
             matrices: matrices.collect(),
-            average: Mean::new(&ranks, counts.iter().map(Vec::len), without),
+            average: Mean::new(&ranks, views.iter().map(|view| view.own_rows.len()), without),
             noise: Noise::new(counts),
             scale: None,
             calibration: None,
             epoch: 0,
-            peers: None,
+            nodes: nodes.clone(),
             views,
             frame: posterior::frame(problem, &ranks, range, *likelihood),
             ranks,
@@ -221,7 +218,7 @@ impl Sampler {
                 means: &means,
                 streams,
                 without: &self.without,
-                peers: self.peers.as_deref(),
+                nodes: &self.nodes,
                 interrupt,
             }
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
@@ -235,8 +232,8 @@ impl Sampler {
             }
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
-        let peers = self.peers.as_deref();
-        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors, peers };
+        let nodes = &self.nodes;
+        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors, nodes };
         match &mut self.augmentation {
             None => self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, streams)?,
             Some(augmentation) if epoch >= CORE_FROM => {
@@ -262,8 +259,8 @@ impl Sampler {
         if let Some((calibration, _)) = &mut self.calibration {
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
             let augmentation = self.augmentation.as_ref();
-            self.noise.hurdle =
-                calibration.precision(self.epoch, &self.ranks, &factors, &self.core, augmentation)?;
+            let given = (&self.ranks[..], &factors[..], &self.nodes);
+            self.noise.hurdle = calibration.precision(self.epoch, given, &self.core, augmentation)?;
         }
         Ok(())
     }
@@ -280,21 +277,32 @@ impl Sampler {
         };
         let rows: Vec<usize> = self.noise.counts.iter().map(Vec::len).collect();
         if self.average.draws > 0 {
-            self.scale = calibration.std_scale(&self.model_so_far(true))?;
+            self.scale = calibration.std_scale(&self.model_so_far(true)?, &self.nodes)?;
             if self.augmentation.is_some() {
-                let (factors, core) = self.current(true);
+                let (factors, core) = self.current(true)?;
                 let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-                let held = calibration.averaged(&self.ranks, &factors, core)?;
+                let pass = Pass {
+                    view: calibration.held(),
+                    ranks: &self.ranks,
+                    factors: &factors,
+                    nodes: &self.nodes,
+                };
+                let held = pass.each(core, |value, sampled| [value, sampled])?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
             }
-            // Draws begin to count anew.
-            self.average = Mean::new(&self.ranks, rows.iter().copied(), &self.without);
         }
+        let counted = self.average.draws > 0;
         // There may be no room for both.
         self.views.clear();
         let scale = self.value_scale();
-        let arranged = Arranged::new(&entries, &rows, &self.ranks, self.level, scale, budget)?;
+        let (ranks, level, nodes) = (&self.ranks, self.level, &self.nodes);
+        let arranged = Arrangement { rows: &rows, ranks, level, scale, budget, nodes }.all(&entries)?;
         (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
+        // Draws begin to count anew, and nodes have other rows.
+        if counted || self.nodes.is_shared() {
+            let rows = self.views.iter().map(|view| view.own_rows.len());
+            self.average = Mean::new(&self.ranks, rows, &self.without);
+        }
         Ok(())
     }
 
@@ -370,23 +378,10 @@ impl Sampler {
             there => there,
         };
         let with_average: Vec<usize> = rows.iter().map(|rows| rows + 1).collect();
-        let EntryStats { counts, distinct, sample, .. } = EntryStats::new(&entries, &with_average)?;
-        let largest = last_rows(&with_average);
-        let lead = &self.views[self.lead];
-        let (mean, spread) = self.value_scale();
-        let plan = Plan {
-            mode: lead.mode,
-            partner: lead.partner,
-            ranks: &self.ranks,
-            level: self.level,
-            counts: &counts[lead.mode],
-            largest: &largest,
-            mean,
-            spread,
-            distinct: distinct.as_ref(),
-            sample: sample.lists(),
-        };
-        View::new(&entries, &plan, budget).map(Evaluation)
+        let (lead, scale) = (&self.views[self.lead], self.value_scale());
+        let (rows, ranks, level, nodes) = (&with_average, &self.ranks, self.level, &self.nodes);
+        let arrangement = Arrangement { rows, ranks, level, scale, budget, nodes };
+        arrangement.one(&entries, (lead.mode, lead.partner)).map(Evaluation)
     }
 
     /// The RMSE of the model so far over the training entries, and over other sets.
@@ -394,7 +389,7 @@ impl Sampler {
     /// # Errors
     /// If entries cannot be read.
     pub(crate) fn rmse(&self, sets: &[Option<&Evaluation>]) -> Result<(f64, Vec<Option<f64>>), Error> {
-        let (factors, core) = self.current(self.is_typical());
+        let (factors, core) = self.current(self.is_typical())?;
         let with_average = |(mut values, &rank): (Vec<f32>, &usize)| {
             values.extend(average_row(&values, rank));
             values
@@ -403,7 +398,7 @@ impl Sampler {
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
         let (range, largest, averaged) = (self.allowed(), self.frame.range[1], self.is_typical());
         let squares = |view: &View| {
-            let pass = Pass { view, ranks: &self.ranks, factors: &factors, peers: None };
+            let pass = Pass { view, ranks: &self.ranks, factors: &factors, nodes: &self.nodes };
             match &self.augmentation {
                 None => pass.squared_error(core, &|sampled| likelihood::mean(sampled, range)),
                 Some(augmentation) => {
@@ -442,11 +437,13 @@ impl Sampler {
     }
 
     /// The rows and the core of the mean of draws, or of the draw itself.
-    fn current(&self, mean: bool) -> (Vec<Vec<f32>>, &[f32]) {
+    fn current(&self, mean: bool) -> Result<(Vec<Vec<f32>>, &[f32]), Error> {
         if mean {
-            (self.average.natural_params.iter().map(NaturalParams::rows).collect(), &self.average.core)
+            let own = self.average.natural_params.iter().map(NaturalParams::rows);
+            let rows = own.map(|rows| self.nodes.gather(rows)).collect::<Result<_, Error>>()?;
+            Ok((rows, &self.average.core))
         } else {
-            (self.factors.clone(), &self.core.values)
+            Ok((self.factors.clone(), &self.core.values))
         }
     }
 }

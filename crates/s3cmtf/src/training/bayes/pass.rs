@@ -2,21 +2,23 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
-use super::peers::{Peers, gather};
 use crate::Error;
-use crate::layout::{CoreOrder, EntryRun, View, mix};
+use crate::layout::{CoreOrder, EntryRun, View};
 #[cfg(test)]
 use crate::likelihood;
+use crate::nodes::Nodes;
+use crate::problem::mix;
 
 /// Predictions of the entries of a view.
 pub(super) struct Pass<'a> {
     pub(super) view: &'a View,
     pub(super) ranks: &'a [usize],
     pub(super) factors: &'a [&'a [f32]],
-    pub(super) peers: Option<&'a dyn Peers>,
+    pub(super) nodes: &'a Nodes,
 }
 
 /// Some entries of a run.
@@ -54,7 +56,7 @@ impl Pass<'_> {
     }
 
     /// What is made of each entry, in the order of the view, given its value and a core's prediction.
-    pub(super) fn each<T: Send>(
+    pub(super) fn each<T: Pod + Send>(
         &self,
         core: &[f32],
         of: impl Fn(f32, f32) -> T + Sync,
@@ -63,7 +65,7 @@ impl Pass<'_> {
     }
 
     /// The same of one in so many entries, always the same ones.
-    pub(super) fn some<T: Send>(
+    pub(super) fn some<T: Pod + Send>(
         &self,
         core: &[f32],
         every: u64,
@@ -84,7 +86,7 @@ impl Pass<'_> {
                 Ok(all)
             })
             .collect();
-        Ok(strips?.into_iter().flatten().collect())
+        self.nodes.gather(strips?.concat())
     }
 
     /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
@@ -113,22 +115,27 @@ impl Pass<'_> {
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
     ) -> Result<Passed, Error> {
         let strips = self.view.strips.len().saturating_sub(1);
-        let own: Result<Vec<(usize, Passed)>, Error> = (0..strips)
+        let own: Result<Vec<Passed>, Error> = (0..strips)
             .into_par_iter()
-            .filter(|&strip| self.peers.is_none_or(|peers| peers.owns(strip, strips)))
             .map(|strip| {
                 let runs = self.view.strips[strip]..self.view.strips[strip + 1];
-                let passed = Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))?;
-                Ok((strip, passed))
+                Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))
             })
             .collect();
-        let mut results = gather(self.peers, own?, strips)?.into_iter();
-        let mut total = results.next().unwrap_or_default();
-        for (sum, strip) in results {
-            total.0 += sum;
-            total.1.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
+        let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own?.into_iter().unzip();
+        let sums = self.nodes.gather(sums)?;
+        let mut total = vec![0.0; if gradient { core.len() } else { 0 }];
+        if gradient {
+            let gradients = self.nodes.gather(gradients.concat())?;
+            let mut gradients = gradients.chunks_exact(core.len().max(1));
+            total = gradients.next().map_or(total, <[f32]>::to_vec);
+            for strip in gradients {
+                total.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
+            }
         }
-        Ok(total)
+        let mut sums = sums.into_iter();
+        let first = sums.next().unwrap_or_default();
+        Ok((sums.fold(first, |total, sum| total + sum), total))
     }
 }
 

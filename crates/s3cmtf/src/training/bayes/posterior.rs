@@ -11,14 +11,17 @@ use crate::problem::{Absent, Problem};
 
 impl Sampler {
     /// The model so far: the mean of draws, or while none counts, the draw itself.
-    pub(crate) fn model(&self) -> Model {
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    pub(crate) fn model(&self) -> Result<Model, Error> {
         self.model_so_far(self.is_typical())
     }
 
     /// The mean of draws, or the draw itself, as a model.
-    pub(super) fn model_so_far(&self, mean: bool) -> Model {
+    pub(super) fn model_so_far(&self, mean: bool) -> Result<Model, Error> {
         let mut model = self.frame.clone();
-        let (factors, core) = self.current(mean);
+        let (factors, core) = self.current(mean)?;
         let mut core: Vec<f64> = core.iter().map(|&value| f64::from(value) * self.spread).collect();
         core[0] += self.mean;
         if let Some(Augmentation { link: [slope, intercept], .. }) =
@@ -51,19 +54,18 @@ impl Sampler {
                 coupled.effects = Some(regression.known(columns, rank));
             }
         }
-        model.uncertainty = mean.then(|| self.uncertainty()).flatten();
-        if self.core.diagonal { diagonal::to_columns(model) } else { model }
+        model.uncertainty = if mean { self.uncertainty()? } else { None };
+        Ok(if self.core.diagonal { diagonal::to_columns(model) } else { model })
     }
 
     /// What the mean knows of its errors; nothing where rows' distributions were not averaged.
-    fn uncertainty(&self) -> Option<Uncertainty> {
+    fn uncertainty(&self) -> Result<Option<Uncertainty>, Error> {
         let plain =
             [Component::Averaging, Component::RaoBlackwell].iter().any(|part| self.without.contains(part));
         if plain {
-            return None;
+            return Ok(None);
         }
         let Mean { variance, shares, natural_params, .. } = &self.average;
-        let variances = natural_params.iter().zip(&self.ranks).enumerate();
         let noise = match &self.augmentation {
             None => variance * self.spread * self.spread,
             Some(augmentation) if augmentation.likelihood == Likelihood::Counts => {
@@ -71,17 +73,17 @@ impl Sampler {
             }
             Some(_) => 0.0,
         };
-        Some(Uncertainty {
+        let variances = natural_params.iter().zip(&self.ranks).enumerate();
+        let variances = variances.map(|(mode, (natural_params, &rank))| {
+            let moments = core::moments(&self.average.core, &self.ranks, mode);
+            Ok(Factor::new(rank, self.nodes.gather(natural_params.variances(&moments))?))
+        });
+        Ok(Some(Uncertainty {
             noise: noise.min(f32::MAX.into()) as f32,
             shares: shares.clone(),
-            variances: variances
-                .map(|(mode, (natural_params, &rank))| {
-                    let moments = core::moments(&self.average.core, &self.ranks, mode);
-                    Factor::new(rank, natural_params.variances(&moments))
-                })
-                .collect(),
+            variances: variances.collect::<Result<_, Error>>()?,
             scale: self.scale.clone(),
-        })
+        }))
     }
 
     /// Starts from what a model knows; its rows must have the form that draws have: a first concept of 1.

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::layout::mix;
+use crate::problem::mix;
 
 /// Precisions beyond these are not told apart.
 const LEAST: f64 = 1e-12;

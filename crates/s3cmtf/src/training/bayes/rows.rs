@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
-use super::peers::{Message, decode, encode, gather};
 use super::sums::{Folded, RowSums, Summer};
 use crate::Error;
 use crate::layout::{Block, Piece};
@@ -18,34 +17,6 @@ use crate::layout::{Block, Piece};
 pub(super) enum RowPart {
     Rows(Drawn),
     Sums(usize, RowSums),
-}
-
-impl Message for RowPart {
-    fn encode(&self) -> Vec<u8> {
-        let (head, singles, doubles) = match self {
-            RowPart::Rows(Drawn { rows, squares }) => {
-                ([0, 0, rows.len() as u64], rows.clone(), squares.clone())
-            }
-            RowPart::Sums(row, RowSums { squares, products, values }) => {
-                let both = squares.iter().chain(products).copied().collect();
-                ([1, *row as u64, squares.len() as u64], both, vec![*values])
-            }
-        };
-        encode(&head, &singles, &doubles)
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let ([kind, row, first], mut singles, doubles) = decode(bytes)?;
-        match kind {
-            0 => Some(RowPart::Rows(Drawn { rows: singles, squares: doubles })),
-            _ => {
-                let products =
-                    singles.split_off(usize::try_from(first).ok().filter(|&at| at <= singles.len())?);
-                let sums = RowSums { squares: singles, products, values: *doubles.first()? };
-                Some(RowPart::Sums(row as usize, sums))
-            }
-        }
-    }
 }
 
 impl RowConditional<'_> {
@@ -59,18 +30,16 @@ impl RowConditional<'_> {
         let (natural_params, share) =
             mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
         let (natural_params, shared) = self.deal(natural_params);
-        let pieces = self.view.pieces.len();
-        let own: Result<Vec<(usize, RowPart)>, Error> = (0..pieces)
+        let own: Result<Vec<RowPart>, Error> = (0..self.view.own_pieces)
             .into_par_iter()
             .zip(natural_params)
-            .filter(|(piece, _)| self.peers.is_none_or(|peers| peers.owns(*piece, pieces)))
             .map_init(
                 || (Summer::new(self, &folded), Drawer::new(self, share), Vec::new()),
                 |(summer, drawer, buffer), (piece, natural_params)| {
                     if self.interrupt.load(Ordering::Relaxed) {
-                        return Ok((piece, RowPart::Rows(Drawn::default())));
+                        return Ok(RowPart::Rows(Drawn::default()));
                     }
-                    Ok((piece, self.part(piece, summer, drawer, buffer, natural_params)?))
+                    self.part(piece, summer, drawer, buffer, natural_params)
                 },
             )
             .collect();
@@ -78,7 +47,8 @@ impl RowConditional<'_> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        Ok(Some(self.join(gather(self.peers, own, pieces)?, shared, share)))
+        let Drawn { rows, squares } = self.join(own, shared, share);
+        Ok(Some(Drawn { rows: self.nodes.gather(rows)?, squares: self.nodes.gather(squares)? }))
     }
 
     /// What becomes of a piece.
@@ -162,7 +132,7 @@ impl RowConditional<'_> {
         let len = if numbers.is_empty() { 0 } else { NaturalParams::len(self.ranks[self.view.mode]) };
         let (mut rest, mut pieces, mut shared) = (numbers, Vec::new(), Vec::new());
         let mut last = None;
-        for piece in &self.view.pieces {
+        for piece in &self.view.pieces[..self.view.own_pieces] {
             let rows = match piece {
                 Piece::Rows { rows, .. } => rows.len(),
                 Piece::Part { row, .. } => usize::from(last.replace(*row) != Some(*row)),

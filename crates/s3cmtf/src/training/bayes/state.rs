@@ -1,6 +1,7 @@
 //! All that draws depend on, as lists of numbers, and back.
 
 use super::Sampler;
+use super::mean::NaturalParams;
 use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::model::{POINTS, StdScale};
@@ -8,7 +9,10 @@ use crate::training::checkpoint::StateArrays;
 
 impl Sampler {
     /// What the next epoch depends on.
-    pub(super) fn numbers(&self) -> StateArrays {
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    pub(super) fn numbers(&self) -> Result<StateArrays, Error> {
         let mut numbers = StateArrays::default();
         let ranks: Vec<f64> = self.ranks.iter().map(|&rank| rank as f64).collect();
         numbers.put_doubles("ranks", &ranks);
@@ -16,7 +20,8 @@ impl Sampler {
             numbers.put(format!("factor.{mode}"), factor);
             numbers.put(format!("root.{mode}"), &self.noise.roots[mode]);
             if self.average.draws > 0 {
-                numbers.put(format!("natural.{mode}"), self.average.natural_params[mode].values());
+                let own = self.average.natural_params[mode].values().to_vec();
+                numbers.put(format!("natural.{mode}"), &self.nodes.gather(own)?);
                 numbers.put(format!("share.{mode}"), &self.average.shares[mode]);
             }
         }
@@ -45,7 +50,7 @@ impl Sampler {
         let points = self.scale.iter().flat_map(|scale| scale.points.iter().flatten());
         scale.iter_mut().zip(points).for_each(|(number, &point)| *number = point);
         numbers.put("std_scale", &scale);
-        numbers
+        Ok(numbers)
     }
 
     /// Goes on from what the epoch after `epoch` depends on.
@@ -85,7 +90,13 @@ impl Sampler {
         if self.average.draws > 0 {
             self.average.shares = self.noise.roots.clone();
             for mode in 0..self.factors.len() {
-                numbers.get(&format!("natural.{mode}"), self.average.natural_params[mode].numbers())?;
+                // Those of all rows, of which some may be other nodes'.
+                let len = NaturalParams::len(self.ranks[mode]);
+                let mut all = vec![0.0; self.noise.counts[mode].len() * len];
+                numbers.get(&format!("natural.{mode}"), &mut all)?;
+                let own = self.views[mode].own_rows.clone();
+                let own = &all[own.start * len..own.end * len];
+                self.average.natural_params[mode].numbers().copy_from_slice(own);
                 numbers.get(&format!("share.{mode}"), &mut self.average.shares[mode])?;
             }
             self.average.core = self.core.values.clone();

@@ -15,6 +15,7 @@ use crate::layout::concepts;
 use crate::layout::view_tests::{counts, view};
 use crate::likelihood::Likelihood;
 use crate::model::locate;
+use crate::nodes::ALONE;
 use crate::params::{CheckedParams, Params};
 use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
@@ -46,7 +47,7 @@ impl Small {
         let core = list(RANKS[..order].iter().product());
         let values = list(60);
         let indices = (0..order).map(|mode| {
-            let id = |entry: u64| crate::layout::mix(entry * 7 + mode as u64) % SIZES[mode] as u64;
+            let id = |entry: u64| crate::problem::mix(entry * 7 + mode as u64) % SIZES[mode] as u64;
             // The last row of each mode has no entry.
             (0..60).map(|entry| (id(entry) as u32).min(SIZES[mode] as u32 - 2)).collect()
         });
@@ -90,7 +91,7 @@ impl Small {
             means: &[],
             streams: Streams { seed: 1, epoch },
             without: &[],
-            peers: None,
+            nodes: &ALONE,
             interrupt,
         }
     }
@@ -276,7 +277,7 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
         }
         let squares: f64 = errors.iter().map(|error| error * error).sum();
         for view in small.views() {
-            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices(), peers: None };
+            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices(), nodes: &ALONE };
             assert!(
                 (pass.squared_error(&small.core, &|prediction| prediction).unwrap() / squares - 1.0).abs()
                     < 1e-5
@@ -352,7 +353,7 @@ fn the_mean_model_predicts_like_all_draws_together() {
     let params = Params { ranks: vec![8], threads: 1, ..Params::default() };
     let entries = EntrySource::Memory(problem.take_entries());
     let CheckedParams::Bayes(checked) = params.checked(&problem).unwrap() else { panic!("{params:?}") };
-    let mut sampler = Sampler::new(&problem, entries, &checked, None, None).unwrap();
+    let mut sampler = Sampler::new(&problem, entries, &checked, None, None, &ALONE).unwrap();
     let test = locate(problem.modes(), &world.test).unwrap();
     let rmse = |predictions: &[f32]| {
         let errors = predictions.iter().zip(test.values()).map(|(a, b)| f64::from(a - b).powi(2));
@@ -363,14 +364,14 @@ fn the_mean_model_predicts_like_all_draws_together() {
         sampler.epoch(&AtomicBool::new(false)).unwrap();
         sampler.join(None).unwrap();
         if sampler.is_typical() {
-            let draw = sampler.model_so_far(false).predict_located(test.clone(), true);
+            let draw = sampler.model_so_far(false).unwrap().predict_located(test.clone(), true);
             sums.iter_mut().zip(&draw).for_each(|(sum, value)| *sum += value);
             alone += rmse(&draw);
             count += 1.0;
         }
     }
     sums.iter_mut().for_each(|sum| *sum /= count);
-    let mean = rmse(&sampler.model().predict_located(test.clone(), true));
+    let mean = rmse(&sampler.model().unwrap().predict_located(test.clone(), true));
     let (together, alone) = (rmse(&sums), alone / f64::from(count));
     assert!(mean < 1.002 * together && mean < 0.95 * alone, "{mean}, {together} together, {alone} alone");
 }

@@ -100,7 +100,7 @@ impl IalsEngine {
         }
         if let Some(reported) = sets.reported {
             let chosen = reported.into_entries()?.chosen();
-            engine.reported = Some(TestSet::new(&engine.model(), chosen, level));
+            engine.reported = Some(TestSet::new(&engine.model()?, chosen, level));
         }
         Ok(engine)
     }
@@ -200,11 +200,11 @@ impl Engine for IalsEngine {
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let squares = self.objective().squared_errors(&self.state);
         let train = (squares / self.choices.len().max(1) as f64).sqrt();
-        let test = self.reported.as_ref().map(|set| set.rmse(&self.model()));
+        let test = self.reported.as_ref().map(|set| Ok(set.rmse(&self.model()?))).transpose()?;
         Ok(Rmses { train, test, watched: None })
     }
 
-    fn model(&self) -> Model {
+    fn model(&self) -> Result<Model, Error> {
         let mut model = self.frame.clone();
         model.core = Core::Diagonal(vec![1.0; self.rank]);
         let factor = |(mode, values): (usize, &Vec<f32>)| {
@@ -218,14 +218,14 @@ impl Engine for IalsEngine {
             let values = columns.iter().map(|&value| narrow(value * scaled.scale));
             coupled.factor = Factor::new(self.rank, values.collect());
         }
-        model
+        Ok(model)
     }
 
     fn cells(&self) -> f64 {
         self.choices.len() as f64
     }
 
-    fn save(&self, _best: Option<Best>) -> StateArrays {
+    fn save(&self, _best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         put_state("now", &self.state, &mut arrays);
         arrays.put_doubles("setting", &self.setting.numbers().map(|number| number.min(f64::MAX)));
@@ -235,7 +235,7 @@ impl Engine for IalsEngine {
                 put_state("best", best, &mut arrays);
             }
         }
-        arrays
+        Ok(arrays)
     }
 
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {

@@ -75,7 +75,7 @@ impl Engine for OpponentEngine {
         let squares = self.method.squared_errors(&self.data, &self.state);
         let train = (squares / self.data.entries().max(1) as f64).sqrt();
         let sets = [&self.reported, &self.watched];
-        let model = sets.iter().any(|set| set.is_some()).then(|| self.model());
+        let model = sets.iter().any(|set| set.is_some()).then(|| self.model()).transpose()?;
         let [test, watched] =
             sets.map(|set| set.as_ref().zip(model.as_ref()).map(|(set, model)| set.rmse(model)));
         Ok(Rmses { train, test, watched })
@@ -102,15 +102,15 @@ impl Engine for OpponentEngine {
         }
     }
 
-    fn model(&self) -> Model {
-        self.method.model(&self.data, &self.state)
+    fn model(&self) -> Result<Model, Error> {
+        Ok(self.method.model(&self.data, &self.state))
     }
 
     fn cells(&self) -> f64 {
         self.data.cells()
     }
 
-    fn save(&self, best: Option<Best>) -> StateArrays {
+    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         arrays.put_doubles("state", &self.state);
         let [epoch, rmse] = Best::numbers(best);
@@ -119,7 +119,7 @@ impl Engine for OpponentEngine {
             arrays.put_doubles("best", best);
         }
         self.method.save(&mut arrays);
-        arrays
+        Ok(arrays)
     }
 
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {

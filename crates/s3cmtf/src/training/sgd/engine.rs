@@ -106,8 +106,8 @@ impl Engine for SgdEngine {
         }
     }
 
-    fn model(&self) -> Model {
-        self.workspace.model()
+    fn model(&self) -> Result<Model, Error> {
+        Ok(self.workspace.model())
     }
 
     fn cells(&self) -> f64 {
@@ -122,7 +122,7 @@ impl Engine for SgdEngine {
         self.divergence.halvings
     }
 
-    fn save(&self, best: Option<Best>) -> StateArrays {
+    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         self.workspace.put("", self.workspace.state(), &mut arrays);
         if let Some(best) = &self.best {
@@ -140,7 +140,7 @@ impl Engine for SgdEngine {
             best_rmse,
         ];
         arrays.put_doubles("watch", &watch);
-        arrays
+        Ok(arrays)
     }
 
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {
