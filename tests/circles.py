@@ -148,18 +148,21 @@ class Crate:
 
 
 def python_uses(package: Path) -> Uses:
-    """For each module of a package without folders, the others that it imports."""
-    modules = {path.stem: path for path in sorted(package.glob("*.py"))}
+    """For each module of a package and of the packages in it, the others that it imports."""
     found: Uses = {}
-    for path in modules.values():
+    for path in sorted(package.rglob("*.py")):
         own = found.setdefault(path, {})
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.level == 1:
-                names = [node.module] if node.module else [alias.name for alias in node.names]
-                for name in names:
-                    # What `from . import name` takes from the package itself is in its __init__.
-                    used = modules.get(name, modules["__init__"])
-                    if used != path and not (name.startswith("_") and name not in modules):
+            if isinstance(node, ast.ImportFrom) and node.level >= 1:
+                # One dot is the folder of the file, and each more the folder above.
+                folder = path.parents[node.level - 1]
+                names = node.module.split(".") if node.module else [alias.name for alias in node.names]
+                for name in names[:1] if node.module else names:
+                    places = [folder / f"{name}.py", folder / name / "__init__.py"]
+                    # What `from . import name` takes from the package itself is in its __init__; what is compiled is no file.
+                    inside = [] if name.startswith("_") else [folder / "__init__.py"]
+                    used = next((place for place in places + inside if place.exists()), None)
+                    if used not in (None, path):
                         own.setdefault(used, node.lineno)
     return found
 

@@ -24,7 +24,7 @@ PACKAGE = ROOT / "crates" / "python"
 EXTRA = "libmf>=0.9.2"
 TESTS = PACKAGE / "tests"
 # What other versions of Python leave out: it is about other packages, of which some are late with new versions.
-ONCE = ["test_documents.py", "test_factorize.py", "test_notebooks.py", "test_opponents.py", "test_plot.py"]
+ONCE = ["test_cluster.py", "test_documents.py", "test_factorize.py", "test_notebooks.py", "test_opponents.py", "test_plot.py"]
 VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 PYTEST = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]

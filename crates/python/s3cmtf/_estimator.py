@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _s3cmtf
 from ._checks import functions, hold_out, number, switch, text
+from ._clustered import fit_on_cluster
 from ._coupled import Coupled, natives
 from ._discovery import Discovery
 from ._errors import Note, not_fitted_error, tell
@@ -201,6 +202,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 600.0,
         resume: str | os.PathLike[str] | None = None,
+        cluster: str | None = None,
+        workers: int | None = None,
+        threads_per_worker: int | None = None,
+        memory_per_worker: int | None = None,
     ) -> S3CMTF:
         """Fits the model.
 
@@ -219,6 +224,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         resume : the folder of a checkpoint to resume from, with its settings; the data have to be given again. The result is the
             same as without the interruption.
 
+        cluster, workers, threads_per_worker, memory_per_worker : a Ray cluster whose workers share the fit, by its address; ``"auto"`` is
+            the one that the program runs in, or a new one on this machine. ``X`` are files then that all workers reach, and
+            ``checkpoint`` a folder or an address likewise; see :func:`s3cmtf.cluster.fit`.
+
         Ctrl-C stops early and keeps the model so far.
 
         >>> import s3cmtf
@@ -226,6 +235,38 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         >>> s3cmtf.S3CMTF(rank=2, epochs=3).fit(films, modes=["user", "film"], value="stars").n_iter_
         3
         """
+        if cluster is None and not (workers is None and threads_per_worker is None and memory_per_worker is None):
+            raise ValueError('workers, threads_per_worker and memory_per_worker are for a cluster: say cluster="auto"')
+        if cluster is not None:
+            said: dict[str, Any] = {
+                "modes": modes if modes is not None else self.modes,
+                "value": value if value is not None else self.value,
+                "couple": couple if couple is not None else self.couple,
+                "test": eval_set,
+                "skip_empty": bool(skip_empty),
+                "holdout": hold_out(holdout),
+                "checkpoint": checkpoint,
+                "checkpoint_every": number("checkpoint_every", checkpoint_every),
+                "address": cluster,
+                "workers": workers,
+                "threads_per_worker": threads_per_worker,
+                "memory_per_worker": memory_per_worker,
+            }
+            settings, preset = self._settings(), self._preset()
+            epochs = json.loads(_s3cmtf.params(settings, preset))["epochs"]
+            shown = Watcher(epochs, bool(self.verbose), functions("callbacks", self.callbacks))
+            said |= {
+                "settings": settings,
+                "preset": preset,
+                "duplicates": text("duplicates", self.duplicates, "mean"),
+                "observe": shown,
+            }
+            try:
+                run, table = fit_on_cluster(X, said, {"y": y, "init": init, "resume": resume})
+            finally:
+                shown.close()
+            self._take(run, table)
+            return self
         problem, table, heading = self._read(X, y, modes, value, couple, skip_empty)
         test = None if eval_set is None else self._entries(eval_set, list(table.kinds or []), heading, skip_empty)
         resolved = json.loads(_s3cmtf.params(self._settings(), self._preset()))

@@ -78,6 +78,7 @@ class Problem:
         value: str | None,
         couple: list[Couple],
         duplicates: str | None,
+        exchange: Any = ...,
     ) -> tuple[Problem, list[str]]: ...
     @staticmethod
     def of_indices(
@@ -126,6 +127,7 @@ def train(
     keep: bool,
     observe: _Observe | None,
     exact_first: bool = ...,
+    exchange: Any = ...,
 ) -> tuple[Run, list[str]]: ...
 def tune(
     problem: Problem,

@@ -6,6 +6,7 @@ mod convert;
 mod discover;
 mod error;
 mod evaluate;
+mod exchange;
 mod new_data;
 mod pool;
 mod problem;

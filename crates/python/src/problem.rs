@@ -32,7 +32,9 @@ type Indexed<'py> = (
 #[pymethods]
 impl Problem {
     /// Reads tables, and says what was noticed. Modes that are numbers are places of columns, counted from 0.
+    /// With `exchange`, the table is the part of a node, see `s3cmtf.cluster`.
     #[staticmethod]
+    #[pyo3(signature = (tensor, modes, value, couple, duplicates, exchange = None))]
     fn read(
         py: Python<'_>,
         tensor: &Table,
@@ -40,11 +42,13 @@ impl Problem {
         value: Option<String>,
         couple: Vec<PyRef<'_, Couple>>,
         duplicates: Option<&str>,
+        exchange: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let modes = modes.map(|modes| modes.iter().map(mode).collect::<PyResult<Vec<_>>>()).transpose()?;
         let duplicates = duplicates.map(Duplicates::parse).transpose().map_err(exception)?;
         let (tensor, couple) = (tensor.0.clone(), couples(&couple));
-        let input = Input { modes, value, couple, duplicates, ..Input::new(tensor) };
+        let exchange = exchange.map(crate::exchange::exchange).transpose()?;
+        let input = Input { modes, value, couple, duplicates, exchange, ..Input::new(tensor) };
         let mut notes = Vec::new();
         let read = detached(py, || input.read(None, &mut |note: Note| notes.push(note.to_string())))?;
         notes.extend_from_slice(read.0.notes());

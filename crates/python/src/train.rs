@@ -21,9 +21,9 @@ use crate::watch::watched;
 
 /// Trains, and says what was noticed. `observe` is called with each epoch as JSON, and stops the run if it answers true.
 /// `holdout` is a share, or ("last", mode, share), or ("leave", mode, count); `checkpoint` a folder, and every how many seconds.
-/// With `exact_first`, exact data are looked for before anything else.
+/// With `exact_first`, exact data are looked for before anything else; with `exchange`, the problem is shared with other nodes.
 #[pyfunction]
-#[pyo3(signature = (problem, settings, preset, test, holdout, init, checkpoint, resume, keep, observe, exact_first = false))]
+#[pyo3(signature = (problem, settings, preset, test, holdout, init, checkpoint, resume, keep, observe, exact_first = false, exchange = None))]
 #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
 pub(crate) fn train(
     py: Python<'_>,
@@ -38,11 +38,13 @@ pub(crate) fn train(
     keep: bool,
     observe: Option<&Bound<'_, PyAny>>,
     exact_first: bool,
+    exchange: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Run, Vec<String>)> {
     let any_rank = exact_first.then(|| problem.0.order());
     let mut params = said(settings, preset, init.map(|run| &run.run.record.params), any_rank)?;
     let resume = resume.map(|folder| detached(py, || files::load_checkpoint(&folder))).transpose()?;
-    if let Some(checkpoint) = &resume {
+    // Workers are told all settings again, and those must be the same, but for their threads.
+    if let Some(checkpoint) = resume.as_ref().filter(|_| exchange.is_none()) {
         params = checkpoint.params(&params).map_err(exception)?;
     }
     let checkpoint =
@@ -50,9 +52,13 @@ pub(crate) fn train(
     let holdout = holdout.map(|how| hold_out(how, &problem.0)).transpose()?;
     let test = test.map(|(table, value)| test_set(py, &problem.0, &table, value)).transpose()?;
     let kept = test.clone().filter(|_| keep);
+    let exchange = exchange.map(crate::exchange::exchange).transpose()?;
     let mut notes = Vec::new();
     let run = watched(py, observe, |stop, tell| {
         let mut training = Training::new(problem.0.clone(), params).interrupt(stop);
+        if let Some(exchange) = exchange {
+            training = training.share(exchange);
+        }
         if exact_first {
             training = training.exact_first();
         }

@@ -1,12 +1,14 @@
 //! A tensor and its coupled matrices, from what was said about them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::couple::{Couple, SideMatrix, check_modes};
 use super::note::Note;
 use super::source::{Opened, TableSource};
 use crate::files;
 use crate::model::Model;
+use crate::nodes::{Exchange, Nodes};
 use crate::prepare::{ModeSpec, Recipe, Tensor};
 use crate::problem::{Duplicates, Entries, Naming};
 use crate::table::{Selector, shortened};
@@ -16,7 +18,7 @@ use crate::{Error, Problem};
 const SHOWN: usize = 12;
 
 /// What a problem is to be made of.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Input {
     /// The tensor's table.
     pub tensor: TableSource,
@@ -30,6 +32,8 @@ pub struct Input {
     pub duplicates: Option<Duplicates>,
     /// The number of ids of each mode, where those are numbers.
     pub sizes: Option<Vec<u32>>,
+    /// How the nodes are reached that each have a part of the tensor's table, which must be one of names.
+    pub exchange: Option<Arc<dyn Exchange>>,
     /// What stands before the names of these fields where errors speak of them: `--` on a command line.
     #[doc(hidden)]
     pub prefix: &'static str,
@@ -45,6 +49,7 @@ impl Input {
             couple: Vec::new(),
             duplicates: None,
             sizes: None,
+            exchange: None,
             prefix: "",
         }
     }
@@ -161,6 +166,10 @@ impl Input {
             );
             return Err(Error::file(path, what));
         }
+        if self.exchange.is_some() {
+            let what = "nodes share tables of names, with a heading: this is a file of indices";
+            return Err(Error::file(path, what));
+        }
         let names =
             known.unwrap_or_else(|| (1..=entries.order()).map(|mode| format!("mode{mode}")).collect());
         self.build(entries, names, Vec::new(), None, tell)
@@ -175,8 +184,12 @@ impl Input {
                 self.prefix
             )));
         }
-        let (Tensor { entries, namings }, skipped) = table.tensor(&recipe)?;
-        table.tell_skipped(&skipped, entries.len(), tell);
+        let (tensor, skipped) = table.tensor(&recipe)?;
+        table.tell_skipped(&skipped, tensor.entries.len(), tell);
+        let Tensor { entries, namings, .. } = match &self.exchange {
+            Some(exchange) => tensor.share(&Nodes::new(Arc::clone(exchange)))?,
+            None => tensor,
+        };
         let name = |(spec, naming): (&ModeSpec, &Naming)| match &spec.name {
             Some(name) => name.clone(),
             None if naming.column.parse::<u64>().is_ok() => format!("mode{}", naming.column),
@@ -269,6 +282,9 @@ impl Input {
         }
         for matrix in coupled {
             builder = builder.couple(matrix);
+        }
+        if let Some(exchange) = &self.exchange {
+            return Ok((builder.share(exchange)?.build()?, given));
         }
         let problem = builder.build()?;
         Note::constant(&problem).into_iter().for_each(tell);

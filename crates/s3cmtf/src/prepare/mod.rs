@@ -5,12 +5,14 @@ mod encode;
 mod find;
 mod guess;
 mod matrix;
+mod share;
 mod spec;
 
 pub(crate) use attribute::{Attribute, bins, filled, known_separator};
 pub use find::{find_entity, find_mode};
 pub(crate) use guess::is_index;
 pub use matrix::{CoupledMatrix, MatrixSpec};
+pub use share::LabelOrder;
 pub use spec::ModeSpec;
 
 use rayon::prelude::*;
@@ -36,6 +38,8 @@ pub struct Tensor {
     pub entries: Entries,
     /// One per mode.
     pub namings: Vec<Naming>,
+    /// By what the labels of each mode are in order.
+    pub orders: Vec<LabelOrder>,
 }
 
 impl Recipe {
@@ -73,15 +77,16 @@ impl Recipe {
         }
         let value = self.value.as_ref().map(|value| fetch(self.modes.len(), &want_value(value)));
         let values = values_of(value.transpose()?.map(|column| column.data), rows, name)?;
-        let (mut indices, mut namings) = (Vec::new(), Vec::new());
+        let (mut indices, mut namings, mut orders) = (Vec::new(), Vec::new(), Vec::new());
         for (place, spec) in self.modes.iter().enumerate() {
             let column = fetch(place, &spec.want())?;
             let binning = spec.bins.map(|bins| bins.settle(&column.data));
+            orders.push(LabelOrder::of(&column.data, binning.as_ref()));
             let (ids, labels) = encode::encode(column.data, binning.as_ref());
             indices.push(ids);
             namings.push(Naming { column: column.name, binning, labels });
         }
-        Ok(Tensor { entries: Entries::new(indices, values)?.named(name), namings })
+        Ok(Tensor { entries: Entries::new(indices, values)?.named(name), namings, orders })
     }
 }
 

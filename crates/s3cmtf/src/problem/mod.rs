@@ -228,6 +228,10 @@ impl ProblemBuilder {
             let what = "a node does not see all ids: declare the size of each mode, or name its ids";
             return Err(Error::Problem(what.into()));
         }
+        if is_shared && duplicates == Duplicates::Last {
+            let expected = "mean, sum or error, where nodes share the entries: those have no order";
+            return Err(Error::param("duplicates", expected, duplicates.name()));
+        }
         if entries.is_empty() && !is_shared {
             return Err(Error::Problem(format!("{}: there is no entry to learn from", entries.name())));
         }
