@@ -53,7 +53,7 @@ use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::layout::{Arranged, EntryStats, last_rows};
 use crate::layout::{Plan, View};
-use crate::likelihood;
+use crate::likelihood::{self, Likelihood};
 use crate::model::{Factor, Model, StdScale, average_row};
 use crate::params::{BayesParams, CommonParams, Component, CoreKind};
 use crate::problem::{EntrySource, Problem};
@@ -184,7 +184,9 @@ impl Sampler {
         }
         if let Some(held) = held {
             let arranged = sampler.arrange(held.clone(), budget)?;
-            let calibration = Calibration::new(arranged, held, epochs);
+            // An answer does not say how certain its probability is; draws do.
+            let spreads = *likelihood == Likelihood::Logistic;
+            let calibration = Calibration::new(arranged, held, epochs, spreads);
             sampler.calibration = Some((calibration, entries));
         }
         Ok(sampler)
@@ -286,6 +288,9 @@ impl Sampler {
                 let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
                 let held = calibration.averaged(&self.ranks, &factors, core)?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
+                if let Some(augmentation) = &self.augmentation {
+                    self.scale = calibration.linear_scale(&self.model_so_far(true), &held, augmentation)?;
+                }
             }
             // Draws begin to count anew.
             self.average = Mean::new(&self.ranks, rows.iter().copied(), &self.without);
