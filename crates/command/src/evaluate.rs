@@ -23,6 +23,9 @@ struct Measured {
     errors: Errors,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<Ranking>,
+    /// In its place where several lengths were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rankings: Option<Vec<Ranking>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     segments: Option<Vec<Segments>>,
 }
@@ -66,8 +69,10 @@ fn evaluate(args: &EvaluateArgs, folder: &Path, tensor: &Path) -> anyhow::Result
     errors.note(model.modes()).iter().for_each(print::note);
     let more = more::measure(args, folder, (&model, &record), &entries)?;
     if args.json {
-        let more::More { ranking, segments } = more;
-        print::json(&Measured { errors, ranking, segments })?;
+        let more::More { mut rankings, segments } = more;
+        let ranking = if rankings.len() == 1 { rankings.pop() } else { None };
+        let rankings = Some(rankings).filter(|rankings| !rankings.is_empty());
+        print::json(&Measured { errors, ranking, rankings, segments })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![

@@ -22,15 +22,15 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let at = args.at.iter().map(|at| entity::one(&model, at, "--at")).collect::<anyhow::Result<Vec<_>>>()?;
     let CellTable { cells, table } = input::known_cells(&given, model.modes(), &at, &mut problem::tell)?;
     let Some((mut table, modes)) = table else {
-        let (values, stds) = predict(&model, &cells, None, args)?;
-        let write = |out: &mut dyn Write| write_values(&values, stds.as_deref(), out);
+        let found = predict(&model, &cells, None, args)?;
+        let write = |out: &mut dyn Write| write_values(&found, out);
         match &args.out {
             Some(path) => files::write_atomically(path, write)?,
             None => print::out(write)?,
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let (values, stds) = predict(&model, &cells, Some(&table), args)?;
+    let found = predict(&model, &cells, Some(&table), args)?;
     name_bins(&model, &cells, &mut table, &modes);
     let number = |name: &str, values: &[f32]| Column {
         name: name.to_owned(),
@@ -39,23 +39,34 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
             values.iter().map(|value| value.to_string().parse().unwrap_or(f64::NAN)).collect(),
         ),
     };
-    table.columns.push(number(&format!("predicted_{}", model.value().unwrap_or("value")), &values));
-    table.columns.extend(stds.map(|stds| number("std", &stds)));
+    let first = format!("predicted_{}", model.value().unwrap_or("value"));
+    table.columns.extend(found.iter().map(|(name, values)| number(name.unwrap_or(&first), values)));
     write_table(&table, args.out.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Columns of predictions: the predicted value, which has no name of its own, and what was asked for beside it.
+type Columns = Vec<(Option<&'static str>, Vec<f32>)>;
 
 fn predict(
     model: &Model,
     cells: &Cells,
     table: Option<&Table>,
     args: &PredictArgs,
-) -> anyhow::Result<(Vec<f32>, Option<Vec<f32>>)> {
-    let values = model.predict(cells, args.clip.clips(model))?;
-    let stds = args.std.then(|| model.std(cells)).transpose()?;
+) -> anyhow::Result<Columns> {
+    let clip = args.clip.clips(model);
+    let mut columns = vec![(None, model.predict(cells, clip)?)];
+    if args.std {
+        columns.push((Some("std"), model.std(cells)?));
+    }
+    if let Some(level) = args.interval {
+        let bounds = model.interval(cells, level, clip)?;
+        columns.push((Some("low"), bounds.iter().map(|[low, _]| *low).collect()));
+        columns.push((Some("high"), bounds.iter().map(|[_, high]| *high).collect()));
+    }
     let names = unknown::named(model.modes(), cells, table);
     print::note_unknown(cells.name(), model.unknown(cells), cells.len(), &names);
-    Ok((values, stds))
+    Ok(columns)
 }
 
 /// Puts the names of months and the like in the place of points in time.
@@ -70,12 +81,15 @@ fn name_bins(model: &Model, cells: &Cells, table: &mut Table, modes: &[usize]) {
     }
 }
 
-/// Writes one value per line, with the digits that tell it from its neighbours, and its standard deviation behind it.
-fn write_values(values: &[f32], stds: Option<&[f32]>, out: &mut dyn Write) -> io::Result<()> {
-    match stds {
-        None => values.iter().try_for_each(|value| writeln!(out, "{value}")),
-        Some(stds) => values.iter().zip(stds).try_for_each(|(value, std)| writeln!(out, "{value} {std}")),
+/// Writes one value per line, with the digits that tell it from its neighbours, and what was asked for behind it.
+fn write_values(columns: &Columns, out: &mut dyn Write) -> io::Result<()> {
+    let [(_, values), others @ ..] = &columns[..] else { return Ok(()) };
+    for (place, value) in values.iter().enumerate() {
+        write!(out, "{value}")?;
+        others.iter().try_for_each(|(_, other)| write!(out, " {}", other[place]))?;
+        writeln!(out)?;
     }
+    Ok(())
 }
 
 /// Writes a table to a file, in the format of its ending, or as CSV to stdout.

@@ -31,6 +31,25 @@ def whole(name: str, said: Any, least: int = 0) -> int | None:
     return number
 
 
+def wholes(name: str, said: Any, least: int = 0) -> list[int] | None:
+    """One whole number or several, or None if nothing was said.
+
+    >>> wholes("n", 3), wholes("n", [1, 2])
+    ([3], [1, 2])
+    >>> wholes("n", [])
+    Traceback (most recent call last):
+    ValueError: n should be a whole number, 0 or more, or a list of such, but is []
+    """
+    if said is None:
+        return None
+    if isinstance(said, str) or not isinstance(said, Iterable):
+        said = [said]
+    found = [one for one in (whole(name, one, least) for one in said) if one is not None]
+    if not found:
+        raise ValueError(f"{name} should be a whole number, {least} or more, or a list of such, but is {said!r}")
+    return found
+
+
 def number(name: str, said: Any) -> float | None:
     """A number, or None if nothing was said."""
     if said is None:

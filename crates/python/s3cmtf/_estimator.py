@@ -419,20 +419,48 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         ((1,), True)
         """
         values, stds, unknown = self._fitted().predict(self._cells(X), self._others(at), switch(clip), bool(return_std))
-        if unknown:
-            words = f"{unknown} of {len(values)} cells have an entity that is not in the model; the average entity is used"
-            # New entities come all the time; where most are new, a column may be of another kind than it was.
-            if 2 * unknown > len(values):
-                warnings.warn(words, Note, stacklevel=2)
-            else:
-                logger.info(words)
+        _note_unknown(unknown, len(values))
         return values if stds is None else (values, stds)
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.9, clip: bool | None = None, at: Mapping[str, Any] | None = None
+    ) -> tuple[Array, Array]:
+        """The bounds, low and high, between which the value of each cell lies with probability ``level``.
+
+        Of ratings and measurements that is the prediction and so many standard deviations below and above it. Counts have whole bounds
+        from 0 on, between which at least that share lies. Of yes or no, which is always 0 or 1, it is the *probability* of 1 that lies between the bounds.
+
+        ``clip`` and ``at`` are those of ``predict``; ``clip`` is about the prediction in the middle, not about the bounds.
+
+        >>> import s3cmtf
+        >>> films = {"user": [1, 1, 2, 3, 3], "film": ["A", "B", "B", "A", "B"], "stars": [5.0, 3.0, 2.0, 4.0, 1.0]}
+        >>> model = s3cmtf.S3CMTF(rank=2, epochs=20).fit(films, modes=["user", "film"], value="stars")
+        >>> low, high = model.predict_interval({"user": [2], "film": ["A"]}, level=0.8)
+        >>> bool(low[0] < model.predict({"user": [2], "film": ["A"]})[0] < high[0])
+        True
+        """
+        said = number("level", level)
+        if said is None:
+            raise TypeError("level should be a number above 0 and below 1, but is None")
+        low, high, unknown = self._fitted().interval(self._cells(X), self._others(at), switch(clip), said)
+        _note_unknown(unknown, len(low))
+        return low, high
 
     @property
     def plot(self) -> Plot:
         """Plots of the model: ``plot.history()``, ``plot.concepts(mode)``, ``plot.core()``, ``plot.clusters(mode)``."""
         self._fitted()
         return Plot(self)
+
+
+def _note_unknown(unknown: int, cells: int) -> None:
+    if unknown:
+        words = f"{unknown} of {cells} cells have an entity that is not in the model; the average entity is used"
+        # New entities come all the time; where most are new, a column may be of another kind than it was.
+        if 2 * unknown > cells:
+            warnings.warn(words, Note, stacklevel=3)
+        else:
+            logger.info(words)
 
 
 USUAL = usual(S3CMTF)

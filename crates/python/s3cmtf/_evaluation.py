@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _s3cmtf
-from ._checks import number, switch, text, whole
+from ._checks import number, switch, text, wholes
 from ._errors import Note
 from ._frames import Table, frame
 from ._parts import place_of
@@ -29,7 +30,7 @@ class Evaluation:
     A model of yes or no also has ``log_loss``, ``auc`` and ``calibration_error``: how far the share of yes lies from the predicted
     probability, on average over ten groups of equal size. One of counts has the mean Poisson ``deviance``. ``mean_log_loss`` and
     ``mean_deviance`` are those of the mean value of training. ``ranking`` says how good recommendations are (recall, NDCG and coverage, beside
-    those of what is most popular), ``segments`` is a table of errors by how much training knew, and by time.
+    those of what is most popular), ``rankings`` the same for each ``k``, of which ``ranking`` is the first. ``segments`` is a table of errors by how much training knew, and by time.
     """
 
     rmse: float
@@ -48,6 +49,7 @@ class Evaluation:
     mean_deviance: float | None = None
     ranking: Ranking | None = None
     segments: Table = None
+    rankings: tuple[Ranking, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Evaluated:
         clip: bool | None = None,
         rank_by: str | None = None,
         items: str | None = None,
-        k: int | None = None,
+        k: int | Sequence[int] | None = None,
         relevant: float | None = None,
         caution: float | None = None,
         score: str | None = None,
@@ -99,7 +101,7 @@ class Evaluated:
         ----------
         clip : whether to clip predictions to the range of the training values; if it is None, those of ``bayes`` are.
         rank_by, items : the modes to recommend to, and of the items; the first and the second if they are None.
-        k : the number of recommendations; 10 if it is None.
+        k : the number of recommendations, 10 if it is None; several, as in ``k=[5, 10, 20]``, are measured at once.
         relevant : items are relevant from this value on; None is the mean of whom they are recommended to.
         caution, score : as in ``recommend``.
         baselines : whether to measure item-kNN too, and EASE where users or items are at most 2,500.
@@ -110,13 +112,16 @@ class Evaluated:
         >>> found = model.evaluate({"user": [2], "film": ["A"], "stars": [4.0]})
         >>> found.entries, found.ranking["recall"]
         (1, 1.0)
+        >>> found = model.evaluate({"user": [2], "film": ["A"], "stars": [4.0]}, k=[1, 2])
+        >>> [(ranking["k"], ranking["recall"]) for ranking in found.rankings]
+        [(1, 1.0), (2, 1.0)]
         """
         run = self._fitted()
         places = [None if name is None else place_of(run, name) for name in (rank_by, items)]
         asked = (
             places[0],
             places[1],
-            whole("k", k, 1),
+            wholes("k", k, 1),
             number("relevant", relevant),
             number("caution", caution),
             text("score", score, "both"),
@@ -133,7 +138,8 @@ class Evaluated:
         names = ("mode", "by", "segment", "entries", "rmse", "mae")
         columns = {name: np.array([segment[name] for segment in segments], dtype=_type(name)) for name in names}
         table = frame(columns, self.__dict__.get("_library", ""))
-        return Evaluation(**found["errors"], ranking=found["ranking"], segments=table)
+        rankings = tuple(found["rankings"] or ())
+        return Evaluation(**found["errors"], ranking=rankings[0] if rankings else None, segments=table, rankings=rankings)
 
     def ablate(self, *, holdout: float = 0.1) -> Ablation:
         """An ablation study of the coupled matrices, and of the modes of times or circumstances.

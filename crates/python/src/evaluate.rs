@@ -11,9 +11,10 @@ use crate::error::detached;
 use crate::run::Run;
 use crate::table::Table;
 
-/// What recommendations are measured by: to whom, what, how many, from which value on, with how much
+/// What recommendations are measured by: to whom, what, how many at a time, from which value on, with how much
 /// caution, by what, and whether item-kNN is measured too.
-type Options = (Option<usize>, Option<usize>, Option<usize>, Option<f64>, Option<f32>, Option<String>, bool);
+type Options =
+    (Option<usize>, Option<usize>, Option<Vec<usize>>, Option<f64>, Option<f32>, Option<String>, bool);
 
 /// How far predictions lie from the entries of a table, as JSON. With `more` also how good recommendations are, and errors by
 /// segment; what cannot be measured and was not asked for is a note.
@@ -34,14 +35,14 @@ pub(crate) fn evaluate(
         let is_choice = run.run.record.params.algorithm == Algorithm::Ials;
         let valued = if is_choice { &entries.chosen() } else { &entries };
         let errors = model.evaluate(valued, clip)?;
-        let (mut ranking, mut segments) = (None, None);
+        let (mut rankings, mut segments) = (None, None);
         let mut notes: Vec<String> = errors.note(model.modes()).into_iter().collect();
         if let Some(more) = more {
             let asked = more != Options::default();
-            let mut params = params(more)?;
+            let (mut params, lengths) = params(more)?;
             // Whatever was chosen is relevant.
             params.relevant = params.relevant.or(is_choice.then_some(f64::MIN));
-            match discovery::ranking(model, data, &entries, params) {
+            match discovery::rankings(model, data, &entries, params, &lengths) {
                 // Nobody has asked: a test of what training has seen is one of errors.
                 Err(Error::Problem(why)) if !asked => notes.push(why),
                 Ok(_) if !asked && data.is_none() => {
@@ -50,14 +51,14 @@ pub(crate) fn evaluate(
                             .into(),
                     );
                 }
-                measured => ranking = Some(measured?),
+                measured => rankings = Some(measured?),
             }
             segments = Some(discovery::segments(model, data, valued, &[params.by, params.items], clip)?);
         }
         Ok(json!({
             "errors": errors,
             "variance": entries.variance(),
-            "ranking": ranking,
+            "rankings": rankings,
             "segments": segments,
             "notes": notes,
         }))
@@ -65,9 +66,11 @@ pub(crate) fn evaluate(
     convert::json(&measured)
 }
 
-fn params((by, items, k, relevant, caution, score, baselines): Options) -> Result<RankingParams, Error> {
+fn params(
+    (by, items, k, relevant, caution, score, baselines): Options,
+) -> Result<(RankingParams, Vec<usize>), Error> {
     let usual = RankingParams::new(by, items);
     let score = score.as_deref().map(RankBy::parse).transpose()?;
-    let (k, caution) = (k.unwrap_or(usual.k), caution.unwrap_or(usual.caution));
-    Ok(RankingParams { k, relevant, caution, score, baselines, ..usual })
+    let (k, caution) = (k.unwrap_or_else(|| vec![usual.k]), caution.unwrap_or(usual.caution));
+    Ok((RankingParams { relevant, caution, score, baselines, ..usual }, k))
 }

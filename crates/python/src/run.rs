@@ -6,9 +6,9 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use s3cmtf::internal::files::{self, KeptData};
-use s3cmtf::internal::input::known_cells;
+use s3cmtf::internal::input::{TableSource, known_cells};
 use s3cmtf::internal::prepare::{find_entity, find_mode};
-use s3cmtf::{Core, Error, Mode};
+use s3cmtf::{Cells, Core, Error, Mode, Model};
 
 use crate::convert::{factor, json};
 use crate::error::{detached, exception};
@@ -27,6 +27,9 @@ type Coupled<'py> = (String, usize, &'static str, f32, Option<f32>, Vec<String>,
 
 /// Predictions, their standard deviations, and how many cells name an id that is not known.
 type Predictions<'py> = (Bound<'py, PyArray1<f32>>, Option<Bound<'py, PyArray1<f32>>>, usize);
+
+/// The lower and upper bounds of intervals, and how many cells name an id that is not known.
+type Intervals<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>, usize);
 
 /// A factor, and the mean of its rows.
 type FactorAndAverage<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>);
@@ -117,14 +120,31 @@ impl Run {
     ) -> PyResult<Predictions<'py>> {
         let (given, model) = (cells.0.clone(), &self.run.model);
         let (values, stds, unknown) = detached(py, || {
-            let at = at.iter().map(|(mode, name)| Ok((*mode, find_entity(&model.modes()[*mode], name)?)));
-            let at = at.collect::<Result<Vec<_>, Error>>()?;
-            let cells = known_cells(&given, model.modes(), &at, &mut |_| ())?.cells;
+            let cells = find_cells(model, &given, &at)?;
             let stds = std.then(|| model.std(&cells)).transpose()?;
             let clip = clip.unwrap_or_else(|| model.clips());
             Ok((model.predict(&cells, clip)?, stds, model.unknown(&cells)))
         })?;
         Ok((values.into_pyarray(py), stds.map(|stds| stds.into_pyarray(py)), unknown))
+    }
+
+    /// The interval of each cell of a table.
+    fn interval<'py>(
+        &self,
+        py: Python<'py>,
+        cells: &Table,
+        at: Vec<(usize, String)>,
+        clip: Option<bool>,
+        level: f64,
+    ) -> PyResult<Intervals<'py>> {
+        let (given, model) = (cells.0.clone(), &self.run.model);
+        let (bounds, unknown) = detached(py, || {
+            let cells = find_cells(model, &given, &at)?;
+            let clip = clip.unwrap_or_else(|| model.clips());
+            Ok((model.interval(&cells, level, clip)?, model.unknown(&cells)))
+        })?;
+        let (low, high): (Vec<f32>, Vec<f32>) = bounds.into_iter().map(|[low, high]| (low, high)).unzip();
+        Ok((low.into_pyarray(py), high.into_pyarray(py), unknown))
     }
 
     /// Writes core and factors with their names as files of a folder, and says which.
@@ -143,6 +163,13 @@ impl Run {
             files::save_with(&self.run, kept.as_ref(), &folder)?.map_or(Ok(()), Err)
         })
     }
+}
+
+/// The cells of a table, with the entities of modes that it has no column for.
+fn find_cells(model: &Model, given: &TableSource, at: &[(usize, String)]) -> Result<Cells, Error> {
+    let at = at.iter().map(|(mode, name)| Ok((*mode, find_entity(&model.modes()[*mode], name)?)));
+    let at = at.collect::<Result<Vec<_>, Error>>()?;
+    Ok(known_cells(given, model.modes(), &at, &mut |_| ())?.cells)
 }
 
 /// Loads a saved run.

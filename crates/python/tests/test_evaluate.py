@@ -77,6 +77,20 @@ def test_it_is_what_the_command_says(world, fitted, tmp_path, command):
         assert found.segments["rmse"].tolist() == [row["rmse"] for row in rows]
 
 
+def test_several_lengths_are_measured_as_each_alone(world, fitted):
+    found = fitted.evaluate(world.test, k=[3, 10], baselines=True)
+    each = [fitted.evaluate(world.test, k=k, baselines=True) for k in (3, 10)]
+    assert found.rankings == tuple(one.ranking for one in each)
+    assert found.ranking == each[0].ranking and each[0].rankings == (each[0].ranking,)
+    assert fitted.evaluate(world.test, k=np.array([3, 10])).rankings[1]["k"] == 10
+    for wrong in ([], [5, 0], 0):
+        with pytest.raises(ValueError, match="k should be a whole number, 1 or more"):
+            fitted.evaluate(world.test, k=wrong)
+    for wrong in ("many", [2.5]):
+        with pytest.raises(TypeError, match="k should be a whole number, 1 or more"):
+            fitted.evaluate(world.test, k=wrong)
+
+
 def test_what_cannot_be_measured_is_said(world, fitted):
     with pytest.warns(s3cmtf.Note, match="nothing to rank by"):
         found = fitted.evaluate(world.train)

@@ -75,6 +75,23 @@ def test_interactions_are_what_a_regression_does_not_have(kind: str) -> None:
         assert found.log_loss is None
 
 
+@pytest.mark.parametrize("kind", ["logistic", "counts"])
+def test_intervals_are_of_probabilities_and_of_counts(kind: str) -> None:
+    frame, means = world(kind, 0.5)
+    train, test = frame[:4000], frame[4000:]
+    model = s3cmtf.S3CMTF(rank=3, likelihood=kind).fit(train, modes=["user", "item"], value="value")
+    predicted = model.predict(test)
+    low, high = model.predict_interval(test)
+    if kind == "logistic":
+        assert np.all((low > 0) & (low < predicted) & (predicted < high) & (high < 1))
+        assert np.mean((low <= means[4000:]) & (means[4000:] <= high)) == pytest.approx(0.9, abs=0.07)
+    else:
+        assert np.all((low >= 0) & (low <= high) & (low % 1 == 0) & (high % 1 == 0))
+        assert np.mean((low <= test["value"]) & (test["value"] <= high)) > 0.89
+    wide = model.predict_interval(test, level=0.99)
+    assert np.all((wide[0] <= low) & (high <= wide[1]))
+
+
 def test_a_saved_model_predicts_the_same(tmp_path) -> None:  # type: ignore[no-untyped-def]
     frame, _ = world("counts", 0.5)
     model = s3cmtf.S3CMTF(rank=3, likelihood="counts", epochs=40).fit(frame, modes=["user", "item"], value="value")

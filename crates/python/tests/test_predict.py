@@ -139,3 +139,19 @@ def test_sgd_is_chosen_by_what_only_it_has(world):
     assert all((factor >= 0).all() for factor in model.factors.values())
     with pytest.raises(ValueError, match="has no standard deviations"):
         model.predict(world.test, return_std=True)
+
+
+def test_an_interval_is_so_many_standard_deviations_around_the_prediction(world, fitted):
+    values, std = fitted.predict(world.test, return_std=True)
+    low, high = fitted.predict_interval(world.test, level=0.95)
+    np.testing.assert_allclose(low, values - 1.959964 * std, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(high, values + 1.959964 * std, rtol=1e-3, atol=1e-3)
+    assert np.mean((low <= world.test["stars"]) & (world.test["stars"] <= high)) > 0.9
+    for level in (0, 1, 95, float("nan")):
+        with pytest.raises(ValueError, match="the level of an interval should be above 0 and below 1, such as 0.9, but is"):
+            fitted.predict_interval(world.test, level=level)
+    with pytest.raises(TypeError, match="level should be a number"):
+        fitted.predict_interval(world.test, level="most")
+    exact = s3cmtf.S3CMTF(rank=2, epochs=3, algorithm="sgd").fit(world.train, **world.words)
+    with pytest.raises(ValueError, match="no standard deviations"):
+        exact.predict_interval(world.test)

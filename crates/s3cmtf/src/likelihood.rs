@@ -9,8 +9,11 @@
 //! Polya-Gamma variable for each entry, both are Gaussian in the linear predictor (docs/method.md, eq. L1 to L4), so that the
 //! sampler is the same: see `training/bayes/augmentation.rs`.
 
+mod quantiles;
+
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::quantiles::{ln_gamma, normal_above};
 use crate::Error;
 
 /// Counts that are closer to Poisson than this are Poisson.
@@ -63,10 +66,28 @@ impl Likelihood {
         let variance = match self {
             Likelihood::Gaussian => noise + own,
             Likelihood::Logistic => mean * (1.0 - mean),
-            // That of a mean whose logarithm has a variance comes on top, as far as that makes sense.
-            Likelihood::Counts => mean + mean * mean * (noise + own.min(1.0)),
+            Likelihood::Counts => mean + mean * mean * count_noise(noise, own),
         };
         variance.sqrt().min(f32::MAX.into()) as f32
+    }
+
+    /// The bounds of an interval, given a value's mean, its standard deviation, and what both come from; `noise` and `own` are
+    /// those of [`Likelihood::std`]. Of a yes or no it is one of the probability, since the answer itself is always 0 or 1.
+    pub(crate) fn interval(self, mean: f32, std: f32, around: Around, tail: Tail) -> [f32; 2] {
+        let Around { linear, noise, own } = around;
+        match self {
+            Likelihood::Gaussian => [-tail.z, tail.z].map(|z| {
+                let bound = f64::from(mean) + z * f64::from(std);
+                bound.clamp(f32::MIN.into(), f32::MAX.into()) as f32
+            }),
+            Likelihood::Logistic => {
+                [-tail.z, tail.z].map(|z| logistic(f64::from(linear) + z * own.sqrt()) as f32)
+            }
+            Likelihood::Counts => {
+                let noise = count_noise(noise, own);
+                quantiles::counts(f64::from(mean), noise, tail.probability).map(|bound| bound as f32)
+            }
+        }
     }
 
     /// The linear predictor of a mean.
@@ -144,6 +165,44 @@ impl Likelihood {
             Likelihood::Gaussian
         }
     }
+}
+
+/// What a value's distribution comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around {
+    /// The linear predictor.
+    pub(crate) linear: f32,
+    /// The share of a count's squared mean in its variance.
+    pub(crate) noise: f64,
+    /// The variance of the linear predictor.
+    pub(crate) own: f64,
+}
+
+/// What lies on either side of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    probability: f64,
+    z: f64,
+}
+
+impl Tail {
+    /// That of an interval of this level.
+    ///
+    /// # Errors
+    /// If the level is not between 0 and 1.
+    pub(crate) fn of(level: f64) -> Result<Self, Error> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(Error::param("the level of an interval", "above 0 and below 1, such as 0.9", level));
+        }
+        let probability = 0.5 * (1.0 - level);
+        Ok(Tail { probability, z: normal_above(probability) })
+    }
+}
+
+/// What a count's squared mean is multiplied by in its variance: the variance of a mean whose logarithm has one comes on top,
+/// as far as that makes sense.
+fn count_noise(noise: f64, own: f64) -> f64 {
+    noise + own.min(1.0)
 }
 
 /// Whether values scatter by more than their mean, as counts do whose mean differs from cell to cell.

@@ -3,7 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use s3cmtf::discovery::{ConceptEffect, RankBy, RankingParams, Reasons, Recommender, ranking, segments};
+use s3cmtf::discovery::{
+    ConceptEffect, RankBy, RankingParams, Reasons, Recommender, ranking, rankings, segments,
+};
 use s3cmtf::internal::table::{Binning, time::Bin};
 use s3cmtf::{
     Absent, Algorithm, Cells, Core, Coupled, Entries, Factor, Model, Naming, Params, Problem, Training,
@@ -265,6 +267,26 @@ fn ranking_measures_are_those_of_predictions_of_every_cell() {
         let popular = found.popular.unwrap();
         assert!(found.item_knn.is_some());
         assert!(found.measures.recall > popular.recall && found.measures.ndcg > popular.ndcg, "{found:?}");
+    }
+}
+
+#[test]
+fn several_lengths_at_once_are_measured_as_each_alone() {
+    let (problem, test) = problem();
+    let lengths = [5, 1, 40, 10, 5, 1000];
+    for model in &models(&problem) {
+        for data in [Some(&problem), None] {
+            let params = RankingParams { baselines: true, ..RankingParams::new(None, None) };
+            let all = rankings(model, data, &test, params, &lengths).unwrap();
+            let each = lengths.map(|k| ranking(model, data, &test, RankingParams { k, ..params }).unwrap());
+            assert_eq!(all, each);
+            assert!(all.iter().all(|one| one.item_knn.is_some() == data.is_some()));
+        }
+    }
+    let params = RankingParams::new(None, None);
+    for lengths in [&[][..], &[5, 0]] {
+        let error = rankings(&models(&problem)[0], None, &test, params, lengths).unwrap_err();
+        assert_eq!(error.to_string(), "k should be 1 or more, but is 0");
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) struct EvaluateArgs {
     /// The mode of the items [default: the second, or the first if --rank-by is the second]
     #[arg(long, value_name = "MODE", help_heading = "Ranking", conflicts_with = "folds")]
     pub(crate) items: Option<String>,
-    /// The number of recommendations, the k of recall@k [default: 10]
-    #[arg(long, value_name = "N", value_parser = whole::<usize>, help_heading = "Ranking", conflicts_with = "folds")]
-    pub(crate) k: Option<usize>,
+    /// The number of recommendations, the k of recall@k; several, such as 5,10,20, are measured at once [default: 10]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = whole::<usize>, help_heading = "Ranking",
+        conflicts_with = "folds")]
+    pub(crate) k: Option<Vec<usize>>,
     /// The lowest value of a relevant item [default: the mean value of the entity it is recommended to]
     #[arg(long, value_name = "VALUE", value_parser = decimal::<f64>, allow_negative_numbers = true,
         help_heading = "Ranking", conflicts_with = "folds")]
@@ -64,8 +65,8 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
 
-    /// Print one JSON object: entries, unknown, rmse, mae, mean_rmse, offsets_rmse, and ranking and segments if these are measured; with --folds one per
-    /// fold, with --ablate one per part that is left out, and one at the end
+    /// Print one JSON object: entries, unknown, rmse, mae, mean_rmse, offsets_rmse, and ranking (with several --k the list
+    /// rankings) and segments if these are measured; with --folds one per fold, with --ablate one per part that is left out, and one at the end
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -184,6 +184,10 @@ pub(crate) struct PredictArgs {
     /// Add a column with the predictive standard deviation
     #[arg(long)]
     pub(crate) std: bool,
+    /// Add columns low and high, between which a new value lies with this probability, such as 0.9; with the likelihood logistic,
+    /// those between which the probability of 1 lies
+    #[arg(long, value_name = "LEVEL", value_parser = decimal::<f64>, allow_negative_numbers = true)]
+    pub(crate) interval: Option<f64>,
     /// Write to this file, atomically, instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

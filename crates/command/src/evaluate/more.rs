@@ -17,7 +17,8 @@ const SHOWN: usize = 24;
 
 /// What was measured.
 pub(super) struct More {
-    pub(super) ranking: Option<Ranking>,
+    /// One for each length of lists; none where recommendations are not measured.
+    pub(super) rankings: Vec<Ranking>,
     pub(super) segments: Option<Vec<Segments>>,
 }
 
@@ -29,7 +30,7 @@ pub(super) fn measure(
     test: &Entries,
 ) -> anyhow::Result<More> {
     if args.plain {
-        return Ok(More { ranking: None, segments: None });
+        return Ok(More { rankings: Vec::new(), segments: None });
     }
     let (by, items) = modes(args, model)?;
     let asked = args.k.is_some()
@@ -46,7 +47,6 @@ pub(super) fn measure(
     let usual = RankingParams::new(Some(by), Some(items));
     let is_choice = record.params.algorithm == Algorithm::Ials;
     let params = RankingParams {
-        k: args.k.unwrap_or(usual.k),
         // Whatever was chosen is.
         relevant: args.relevant.or(is_choice.then_some(f64::MIN)),
         caution: args.caution.unwrap_or(usual.caution),
@@ -54,24 +54,28 @@ pub(super) fn measure(
         baselines: args.baselines,
         ..usual
     };
-    let ranking = (asked || data.is_some()).then(|| {
+    let lengths = args.k.clone().unwrap_or_else(|| vec![params.k]);
+    let rankings = (asked || data.is_some()).then(|| {
         waiting("measuring recommendations", args.progress.quiet, || {
-            discovery::ranking(model, data.as_ref(), test, params)
+            discovery::rankings(model, data.as_ref(), test, params, &lengths)
         })
     });
-    let ranking = match ranking.transpose() {
+    let rankings = match rankings.transpose() {
         // Nobody has asked: a test of what training has seen is one of errors.
         Err(Error::Problem(why)) if !asked => {
             print::note(why);
             None
         }
-        ranking => ranking?,
+        rankings => rankings?,
     };
     let segments = waiting("measuring segments", args.progress.quiet, || {
         let valued = if is_choice { &test.chosen() } else { test };
         discovery::segments(model, data.as_ref(), valued, &[by, items], args.clip.clips(model))
     })?;
-    Ok(More { ranking, segments: Some(segments).filter(|segments| !segments.is_empty()) })
+    Ok(More {
+        rankings: rankings.unwrap_or_default(),
+        segments: Some(segments).filter(|segments| !segments.is_empty()),
+    })
 }
 
 /// To whom is recommended, and what.
@@ -123,8 +127,10 @@ impl More {
     /// Prints it for a person.
     pub(super) fn print(&self) -> anyhow::Result<()> {
         let mut lines = Vec::new();
-        if let Some(ranking) = &self.ranking {
-            lines.extend(ranked(ranking));
+        match &self.rankings[..] {
+            [] => {}
+            [ranking] => lines.extend(ranked(ranking)),
+            [first, ..] => lines.extend(ranked_at_each(first, &self.rankings)),
         }
         for by in self.segments.iter().flatten() {
             lines.extend(apart(by));
@@ -133,8 +139,9 @@ impl More {
     }
 }
 
-fn ranked(ranking: &Ranking) -> Vec<String> {
-    let Ranking { rank_by, items, k, measured, of, .. } = ranking;
+/// What was measured, with lists of these lengths.
+fn title(ranking: &Ranking, lengths: &str) -> String {
+    let Ranking { rank_by, items, measured, of, .. } = ranking;
     let choice = if measured < of { format!(" of {of} (a random sample)") } else { String::new() };
     let seen = if ranking.without_seen { "seen ones left out" } else { "seen ones too" };
     let by = match ranking.score {
@@ -142,7 +149,14 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
         RankBy::Both => " by how likely they are chosen and liked",
         _ => "",
     };
-    let title = format!("Top {k} of {items} for each {rank_by}{by}, {measured} measured{choice}, {seen}:");
+    let title =
+        format!("Top {lengths} of {items} for each {rank_by}{by}, {measured} measured{choice}, {seen}:");
+    Cell::new(show::HEADING, title).to_string()
+}
+
+/// One length of lists: a row for each measure.
+fn ranked(ranking: &Ranking) -> Vec<String> {
+    let k = ranking.k;
     let of = |measures: &Measures| {
         let Measures { recall, ndcg, map, hit_rate, coverage, .. } = *measures;
         [recall, ndcg, map, hit_rate, coverage]
@@ -172,7 +186,36 @@ fn ranked(ranking: &Ranking) -> Vec<String> {
     }
     let mut headings = vec!["", ">model", ""];
     headings.extend(others.iter().map(|(name, _)| *name));
-    [String::new(), Cell::new(show::HEADING, title).to_string()]
+    [String::new(), title(ranking, &k.to_string())].into_iter().chain(show::table(&headings, &rows)).collect()
+}
+
+/// Several lengths of lists: a row for each, of the model and of each baseline.
+fn ranked_at_each(first: &Ranking, rankings: &[Ranking]) -> Vec<String> {
+    let lengths: Vec<String> = rankings.iter().map(|ranking| ranking.k.to_string()).collect();
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for (ranking, k) in rankings.iter().zip(&lengths) {
+        let others =
+            [("most popular", &ranking.popular), ("item-kNN", &ranking.item_knn), ("EASE", &ranking.ease)];
+        let others = others.iter().filter_map(|(name, other)| Some((*name, other.as_ref()?)));
+        let all = std::iter::once(("model", &ranking.measures)).chain(others);
+        for (name, measures) in all {
+            let is_own = name == "model";
+            let Measures { recall, ndcg, ndcg_interval, map, hit_rate, coverage, .. } = *measures;
+            let ndcg = match is_own {
+                true => format!("{ndcg:.4} +- {ndcg_interval:.4}"),
+                false => format!("{ndcg:.4}"),
+            };
+            let novelty = measures.novelty.map_or_else(String::new, |bits| format!("{bits:.2}"));
+            let mut texts = vec![if is_own { k.clone() } else { String::new() }, name.into()];
+            texts.extend([format!("{recall:.4}"), ndcg]);
+            texts.extend([map, hit_rate, coverage].map(|value| format!("{value:.4}")));
+            texts.push(novelty);
+            let cell = |text: String| if is_own { Cell::from(text) } else { Cell::new(show::DIM, text) };
+            rows.push(texts.into_iter().map(cell).collect());
+        }
+    }
+    let headings = [">k", "", ">recall@k", ">NDCG@k", ">MAP@k", ">hit rate@k", ">coverage@k", ">novelty@k"];
+    [String::new(), title(first, &lengths.join(", "))]
         .into_iter()
         .chain(show::table(&headings, &rows))
         .collect()

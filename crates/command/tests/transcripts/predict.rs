@@ -33,6 +33,49 @@ fn standard_deviations_stand_behind_predictions() {
 }
 
 #[test]
+fn intervals_stand_behind_predictions_and_have_the_prediction_in_their_middle() {
+    let folder = Folder::with_ratings();
+    folder.run("fit ratings.tns --rank 2 --out bayes --quiet").succeeds();
+    let shown = folder.run("predict bayes test.tns --std --interval 0.9").succeeds().stdout;
+    for line in shown.lines() {
+        let numbers: Vec<f64> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+        let [value, std, low, high] = numbers[..] else { panic!("{line}") };
+        assert!((high - value - 1.644854 * std).abs() < 1e-4, "{line}");
+        assert!((value - low - 1.644854 * std).abs() < 1e-4, "{line}");
+    }
+    let alone = folder.run("predict bayes test.tns --interval 0.5").succeeds().stdout;
+    assert!(alone.lines().all(|line| line.split(' ').count() == 3), "{alone}");
+    for level in ["0", "1", "90", "-0.5", "nan"] {
+        folder
+            .run(&format!("predict bayes test.tns --interval {level}"))
+            .fails(2, &["the level of an interval should be above 0 and below 1, such as 0.9, but is"]);
+    }
+    folder.run("predict bayes test.tns --interval most").fails(2, &["should be a number"]);
+    folder.run("fit ratings.tns --rank 2 --algorithm sgd --out sgd --quiet").succeeds();
+    folder.run("predict sgd test.tns --interval 0.9").fails(1, &["no standard deviations"]);
+}
+
+#[test]
+fn an_interval_of_a_table_is_two_columns_and_that_of_answers_one_of_probabilities() {
+    let folder = Folder::new();
+    let mut answers = String::from("user,film,seen\n");
+    for place in 0..240 {
+        answers += &format!("u{},f{},{}\n", place % 20, place / 20, (place * 7 / 3 + place % 20) % 2);
+    }
+    folder.write("answers.csv", &answers);
+    let fit = "fit answers.csv --modes user,film --value seen --likelihood logistic --rank 2 --epochs 30 --out model --quiet";
+    folder.run(fit).succeeds();
+    folder.write("cells.csv", "user,film\nu1,f2\nu9,f9\n");
+    let shown = folder.run("predict model cells.csv --interval 0.8").succeeds().stdout;
+    assert!(shown.starts_with("user,film,predicted_seen,low,high\n"), "{shown}");
+    for line in shown.lines().skip(1) {
+        let numbers: Vec<f64> = line.split(',').skip(2).map(|number| number.parse().unwrap()).collect();
+        let [value, low, high] = numbers[..] else { panic!("{line}") };
+        assert!(0.0 < low && low < value && value < high && high < 1.0, "{line}");
+    }
+}
+
+#[test]
 fn predictions_go_to_a_file() {
     let folder = Folder::with_model();
     folder.write("cells.tns", "1 1 1\n2 2 2\n");

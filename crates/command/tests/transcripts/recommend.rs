@@ -318,6 +318,25 @@ fn measures_of_recommendations_are_read_as_a_table() {
         "By entries in training of user:",
         "By time of date:",
     ]);
+    let several = folder.run("evaluate model test.csv --k 3,5,10 --baselines").succeeds();
+    several.prints(&[
+        "Top 3, 5, 10 of place for each user, 12 measured, seen ones left out:",
+        "recall@k",
+        "novelty@k",
+        "item-kNN",
+        "EASE",
+    ]);
+    let measured = |k: &str| {
+        let shown = folder.run(&format!("evaluate model test.csv --k {k} --baselines --json")).succeeds();
+        let [measured] = &shown.json()[..] else { panic!("{}", shown.stdout) };
+        measured.clone()
+    };
+    let several = measured("3,5,10");
+    let each: Vec<_> = ["3", "5", "10"].iter().map(|k| measured(k)["ranking"].clone()).collect();
+    assert!(several["ranking"].is_null() && each.iter().all(|one| one["ease"].is_object()));
+    assert_eq!(several["rankings"].as_array().unwrap(), &each);
+    folder.run("evaluate model test.csv --k 5,0").fails(2, &["k should be 1 or more, but is 0"]);
+    folder.run("evaluate model test.csv --k 5,many").fails(2, &["should be a whole number, such as 10"]);
     let turned = folder.run("evaluate model test.csv --rank-by place --k 3").succeeds();
     turned.prints(&["Top 3 of user for each place, 16 measured"]);
     fs::remove_file(folder.path("model/data.s3cmtf")).unwrap();

@@ -37,7 +37,7 @@ pub use known::counts;
 pub(crate) use known::rows;
 pub use marks::{Mark, Marks};
 pub use profile::{ConceptEffect, Reason, Reasons, about, interaction_norms, opposite};
-pub use ranking::{Measures, Ranking, RankingParams, ranking};
+pub use ranking::{Measures, Ranking, RankingParams, ranking, rankings};
 pub use recommend::{Other, RankBy, Recommender};
 pub use segments::{Segment, Segments, segments};
 pub use similar::similar;

@@ -127,8 +127,26 @@ pub fn ranking(
     test: &Entries,
     params: RankingParams,
 ) -> Result<Ranking, Error> {
-    let RankingParams { by, items, k, .. } = params;
-    if k == 0 || params.most == 0 {
+    let mut measured = rankings(model, data, test, params, &[params.k])?;
+    // One of each length that was asked for.
+    measured.pop().ok_or_else(|| Error::param("k", "1 or more", 0))
+}
+
+/// The same for several lengths of lists, in their order, which are measured at once: items are ranked for the longest, and
+/// shorter ones are where it begins. They are in place of `params.k`.
+///
+/// # Errors
+/// If there is no length, and as [`ranking`].
+pub fn rankings(
+    model: &Model,
+    data: Option<&Problem>,
+    test: &Entries,
+    params: RankingParams,
+    lengths: &[usize],
+) -> Result<Vec<Ranking>, Error> {
+    let RankingParams { by, items, .. } = params;
+    let k = lengths.iter().copied().max().unwrap_or(0);
+    if lengths.is_empty() || lengths.contains(&0) || params.most == 0 {
         return Err(Error::param("k", "1 or more", 0));
     }
     let mut recommender =
@@ -154,41 +172,43 @@ pub fn ranking(
         let share = |&count: &u32| (f64::from(count.max(1)) / users as f64).min(1.0);
         counts.iter().map(|count| -share(count).log2()).collect()
     });
-    let mut own = Tally::default();
+    let mut own = Tallies::new(lengths);
     for some in wanted.chunks(TOGETHER) {
         let rows: Vec<u32> = some.iter().map(|(row, _)| *row).collect();
         for (best, (_, relevant)) in recommender.best(&rows, k).iter().zip(some) {
-            own.add(best.iter().map(|best| best.row), relevant, k);
+            own.add(best.iter().map(|best| best.row), relevant);
         }
     }
     let popular = counts.map(|counts| {
         let mut places: Vec<(u32, u32)> = counts.into_iter().zip(0..).collect();
         places.sort_unstable_by_key(|&(count, row)| (std::cmp::Reverse(count), row));
-        let mut tally = Tally::default();
+        let mut tallies = Tallies::new(lengths);
         for (row, relevant) in &wanted {
             let unseen = places.iter().map(|(_, item)| *item);
-            tally.add(unseen.filter(|item| !recommender.has_seen(*row, *item)).take(k), relevant, k);
+            tallies.add(unseen.filter(|item| !recommender.has_seen(*row, *item)).take(k), relevant);
         }
-        tally.measures(all, rarity.as_deref())
+        tallies.measures(all, rarity.as_deref())
     });
     let knn = recommender.all_seen().filter(|_| params.baselines).map(|seen| {
         let neighbours = Neighbours::new(seen, users, all);
-        let mut tally = Tally::default();
+        let mut tallies = Tallies::new(lengths);
         for (row, relevant) in &wanted {
-            tally.add(neighbours.best(seen.with(*row as usize), k).into_iter(), relevant, k);
+            tallies.add(neighbours.best(seen.with(*row as usize), k).into_iter(), relevant);
         }
-        tally.measures(all, rarity.as_deref())
+        tallies.measures(all, rarity.as_deref())
     });
     let ease = recommender.all_seen().filter(|_| params.baselines).and_then(|seen| {
         let ease = Ease::new(seen, users, all)?;
         let lists: Vec<Vec<u32>> =
             wanted.par_iter().map(|(row, _)| ease.best(*row as usize, seen.with(*row as usize), k)).collect();
-        let mut tally = Tally::default();
+        let mut tallies = Tallies::new(lengths);
         let both = lists.into_iter().zip(&wanted);
-        both.for_each(|(list, (_, relevant))| tally.add(list.into_iter(), relevant, k));
-        Some(tally.measures(all, rarity.as_deref()))
+        both.for_each(|(list, (_, relevant))| tallies.add(list.into_iter(), relevant));
+        Some(tallies.measures(all, rarity.as_deref()))
     });
-    Ok(Ranking {
+    let own = own.measures(all, rarity.as_deref());
+    let at = |measures: &Option<Vec<Measures>>, place: usize| measures.as_ref().map(|all| all[place]);
+    let one = |(place, (&k, measures)): (usize, (&usize, Measures))| Ranking {
         rank_by: model.modes()[by].name().to_owned(),
         items: model.modes()[items].name().to_owned(),
         score: recommender.rank_by(),
@@ -196,11 +216,12 @@ pub fn ranking(
         measured: wanted.len(),
         of,
         without_seen: data.is_some(),
-        measures: own.measures(all, rarity.as_deref()),
-        popular,
-        item_knn: knn,
-        ease,
-    })
+        measures,
+        popular: at(&popular, place),
+        item_knn: at(&knn, place),
+        ease: at(&ease, place),
+    };
+    Ok(lengths.iter().zip(own).enumerate().map(one).collect())
 }
 
 /// The relevant items of each row that has any, by row; an item that the model does not know is one that it misses.
@@ -256,6 +277,27 @@ fn choose<T>(all: Vec<T>, most: usize, seed: u64) -> Vec<T> {
         chosen
     };
     all.into_iter().filter(chosen).collect()
+}
+
+/// One for each length of lists.
+struct Tallies(Vec<(usize, Tally)>);
+
+impl Tallies {
+    fn new(lengths: &[usize]) -> Self {
+        Tallies(lengths.iter().map(|&k| (k, Tally::default())).collect())
+    }
+
+    /// Adds a list of the longest.
+    fn add(&mut self, list: impl Iterator<Item = u32>, relevant: &HashSet<u32>) {
+        let list: Vec<u32> = list.collect();
+        for (k, tally) in &mut self.0 {
+            tally.add(list.iter().copied().take(*k), relevant, *k);
+        }
+    }
+
+    fn measures(&self, items: usize, rarity: Option<&[f64]>) -> Vec<Measures> {
+        self.0.iter().map(|(_, tally)| tally.measures(items, rarity)).collect()
+    }
 }
 
 #[derive(Default)]

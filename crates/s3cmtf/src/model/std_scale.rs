@@ -57,6 +57,12 @@ impl StdScale {
         fitted.is_sound().then_some(fitted)
     }
 
+    /// The same scale everywhere; `None` where it is none.
+    pub(crate) fn constant(scale: f64) -> Option<Self> {
+        let scale = scale.clamp(LIMITS[0], LIMITS[1]) as f32;
+        Some(StdScale { points: vec![[0.0, scale]; POINTS] }).filter(StdScale::is_sound)
+    }
+
     /// The scale at a prediction.
     pub fn at(&self, prediction: f32) -> f32 {
         let after = self.points.partition_point(|point| point[0] <= prediction);

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Core, Factor, Model, StdScale, average_row, locate_cells};
 use crate::Error;
-use crate::likelihood::Likelihood;
+use crate::likelihood::{Around, Likelihood, Tail};
 use crate::problem::{Cells, UNKNOWN};
 
 /// Cells that are dealt with together.
@@ -73,7 +73,53 @@ impl Model {
 
     /// The same of cells on the model's rows.
     pub(crate) fn std_located(&self, located: impl AsRef<Cells>) -> Result<Vec<f32>, Error> {
-        let located = located.as_ref();
+        self.each_cell(located.as_ref(), |cell| self.cell_std(cell))
+    }
+
+    /// For each cell the bounds between which a new value lies with probability `level`; `clip` keeps the prediction in the
+    /// middle within the observed range, as in [`Model::predict`].
+    ///
+    /// Normal values are within so many standard deviations of their prediction. Counts lie between quantiles of the negative
+    /// binomial distribution, which are whole numbers, so that the probability may be more. Of yes or no it is the probability
+    /// of 1 that lies between the bounds, given what is known of the rows: a credible interval, since an answer is 0 or 1.
+    ///
+    /// # Errors
+    /// If the level is not between 0 and 1, and as [`Model::std`].
+    pub fn interval(&self, cells: impl AsRef<Cells>, level: f64, clip: bool) -> Result<Vec<[f32; 2]>, Error> {
+        let tail = Tail::of(level)?;
+        let located = locate_cells(&self.modes, cells.as_ref())?;
+        self.each_cell(&located, |cell| {
+            let mut around = cell.around;
+            let mean = self.response(around.linear, clip);
+            if self.likelihood == Likelihood::Logistic {
+                around.own *= f64::from(cell.scale.map_or(1.0, |scale| scale.at(around.linear))).powi(2);
+            }
+            self.likelihood.interval(mean, self.cell_std(cell), around, tail)
+        })
+    }
+
+    /// The variance of the linear predictor of each cell on the model's rows, as rows have it.
+    pub(crate) fn linear_variances(&self, located: impl AsRef<Cells>) -> Result<Vec<f64>, Error> {
+        self.each_cell(located.as_ref(), |cell| cell.around.own)
+    }
+
+    fn cell_std(&self, Cell { around: Around { linear, noise, own }, share, scale }: Cell<'_>) -> f32 {
+        match self.likelihood {
+            Likelihood::Gaussian => {
+                let scale = scale.map_or(1.0, |scale| scale.within(linear, self.range));
+                let variance = noise / f64::from(share) + own;
+                (f64::from(scale) * variance.sqrt()).min(f32::MAX.into()) as f32
+            }
+            other => other.std(linear, self.range, noise, own),
+        }
+    }
+
+    /// What follows from what is known of each cell, on the model's rows.
+    fn each_cell<T: Clone + Default + Send>(
+        &self,
+        located: &Cells,
+        find: impl Fn(Cell<'_>) -> T + Sync,
+    ) -> Result<Vec<T>, Error> {
         let Some(uncertainty) = &self.uncertainty else {
             return Err(Error::Problem(
                 "the model has no standard deviations; those that bayes fits and that are not made orthogonal have"
@@ -86,11 +132,11 @@ impl Model {
             .zip(&uncertainty.variances)
             .map(|(factor, variances)| AnyRow::new(factor, variances))
             .collect();
-        let mut stds = vec![0.0; located.len()];
-        stds.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, stds)| {
+        let mut found = vec![T::default(); located.len()];
+        found.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, found)| {
             let mut along = Along::new(&self.core);
             let (mut rows, mut variances) = (Vec::new(), Vec::new());
-            for (place, std) in (part * TOGETHER..).zip(stds) {
+            for (place, found) in (part * TOGETHER..).zip(found) {
                 rows.clear();
                 variances.clear();
                 let mut share = 1.0;
@@ -106,29 +152,30 @@ impl Model {
                     }
                 }
                 // In 64 bits, which squares may need.
-                let (mut own, mut prediction) = (0.0f64, 0.0);
+                let (mut own, mut linear) = (0.0f64, 0.0);
                 for (mode, variances) in variances.iter().enumerate() {
                     let slope = along.mode(&rows, mode);
                     let squares = slope.iter().zip(*variances);
                     own += squares
                         .map(|(&slope, &variance)| f64::from(slope).powi(2) * f64::from(variance))
                         .sum::<f64>();
-                    prediction = slope.iter().zip(rows[mode]).map(|(slope, value)| slope * value).sum();
+                    linear = slope.iter().zip(rows[mode]).map(|(slope, value)| slope * value).sum();
                 }
-                let noise = f64::from(uncertainty.noise);
-                *std = match self.likelihood {
-                    Likelihood::Gaussian => {
-                        let scale = uncertainty.scale.as_ref();
-                        let scale = scale.map_or(1.0, |scale| scale.within(prediction, self.range));
-                        let variance = noise / f64::from(share) + own;
-                        (f64::from(scale) * variance.sqrt()).min(f32::MAX.into()) as f32
-                    }
-                    other => other.std(prediction, self.range, noise, own),
-                };
+                let around = Around { linear, noise: uncertainty.noise.into(), own };
+                *found = find(Cell { around, share, scale: uncertainty.scale.as_ref() });
             }
         });
-        Ok(stds)
+        Ok(found)
     }
+}
+
+/// What is known of the value of a cell.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    around: Around,
+    /// The product of the shares of its rows.
+    share: f32,
+    scale: Option<&'a StdScale>,
 }
 
 /// What is known of a row of which nothing is known.
@@ -241,6 +288,47 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_is_so_many_standard_deviations_wide_and_has_the_prediction_in_its_middle() {
+        let model = model().with_uncertainty(uncertainty()).unwrap();
+        let cells = Cells::new(vec![vec![0, 1], vec![0, 0], vec![0, 0]]).unwrap();
+        let std = model.std(&cells).unwrap();
+        for clip in [false, true] {
+            let means = model.predict(&cells, clip).unwrap();
+            let intervals = model.interval(&cells, 0.9, clip).unwrap();
+            for ((mean, std), [low, high]) in means.iter().zip(&std).zip(intervals) {
+                let expected = [mean - 1.644_853_6 * std, mean + 1.644_853_6 * std];
+                let off = (low - expected[0]).abs().max((high - expected[1]).abs());
+                assert!(off < 1e-3, "{low} {high} {expected:?}");
+            }
+        }
+        for level in [0.0, 1.0, -0.5, 95.0, f64::NAN] {
+            let error = model.interval(&cells, level, true).unwrap_err().to_string();
+            assert!(error.contains("should be above 0 and below 1, such as 0.9, but is"), "{error}");
+        }
+    }
+
+    #[test]
+    fn of_yes_or_no_the_interval_is_one_of_the_probability_and_of_counts_one_of_counts() {
+        let cells = Cells::new(vec![vec![0], vec![0], vec![0]]).unwrap();
+        let small = |likelihood, core: f32| {
+            let mut model = model().with_uncertainty(uncertainty()).unwrap();
+            model.core = Core::full(vec![2, 1, 2], vec![core, 0.0, 0.0, 0.0]);
+            model.likelihood = likelihood;
+            model.range = [0.0, 100.0];
+            model
+        };
+        // The linear predictor is 2 * 0.25, and its variance that of b alone, 0.5 * 0.25².
+        let [low, high] = small(Likelihood::Logistic, 0.25).interval(&cells, 0.95, true).unwrap()[0];
+        let expected =
+            [-1.0, 1.0].map(|side: f64| 1.0 / (1.0 + (-0.5 - side * 1.959964 * 0.03125f64.sqrt()).exp()));
+        assert!((f64::from(low) - expected[0]).abs() < 1e-5, "{low} {expected:?}");
+        assert!((f64::from(high) - expected[1]).abs() < 1e-5, "{high} {expected:?}");
+        // Negative binomial of mean e and a dispersion of 1 / (2 + 0.125): by scipy.stats.nbinom.
+        let found = small(Likelihood::Counts, 0.5).interval(&cells, 0.9, true).unwrap()[0];
+        assert_eq!(found, [0.0, 11.0]);
+    }
+
+    #[test]
     fn of_an_unknown_row_less_is_known_than_of_any() {
         let model = model().with_uncertainty(uncertainty()).unwrap();
         // Beyond the mode's size by less than a tenth is unknown; here that is nothing, so absent ids are.
@@ -263,5 +351,8 @@ mod tests {
         }
         let cells = Cells::new(vec![vec![0], vec![0], vec![0]]).unwrap();
         assert!(model().std(&cells).unwrap_err().to_string().contains("no standard deviations"));
+        assert!(
+            model().interval(&cells, 0.9, true).unwrap_err().to_string().contains("no standard deviations")
+        );
     }
 }

@@ -7,9 +7,8 @@
 use std::f64::consts::PI;
 
 use super::log_gamma::{Part, mixture};
-use super::noise::ln_gamma;
 use super::random::{Generator, gamma, pick, uniform};
-use crate::likelihood::{self, Likelihood};
+use crate::likelihood::{self, Likelihood, ln_gamma};
 
 /// In a draw of PG(b, c), so many terms of the infinite sum are drawn themselves; the rest of them together is drawn from
 /// the gamma distribution of their mean and variance, which is 0.2 % of the variance of all where c is 0.
@@ -86,8 +85,13 @@ impl Augmentation {
     /// The mean of values, given what factors and core add up to in a draw, or if `averaged` in their mean; `largest` is the
     /// largest value that was seen.
     pub(super) fn mean(&self, sampled: f32, averaged: bool, largest: f32) -> f32 {
+        self.likelihood.mean(self.predictor(sampled, averaged) as f32, [0.0, largest])
+    }
+
+    /// The linear predictor of the same.
+    pub(super) fn predictor(&self, sampled: f32, averaged: bool) -> f64 {
         let [slope, intercept] = if averaged { self.link } else { UNCHANGED };
-        self.likelihood.mean((slope * self.linear(sampled) + intercept) as f32, [0.0, largest])
+        slope * self.linear(sampled) + intercept
     }
 
     /// Finds the slope and the intercept of linear predictors that make values held out most likely. The predictor of a mean

@@ -49,6 +49,8 @@ pub(super) struct Calibration {
     /// The logarithm of the precision of the prior of concepts that interact.
     log: f64,
     until: u64,
+    /// Sums over draws of what is predicted of each entry held out, and of its square; empty where `spreads` was not asked for.
+    draws: Vec<[f32; 2]>,
 }
 
 /// Holds out entries to calibrate by, in a run of so many epochs: what is left, and those. Nothing if either are too few.
@@ -100,9 +102,10 @@ fn most_likely(interactions: &[f32], rest: &[[f32; 2]], augmentation: &Augmentat
 }
 
 impl Calibration {
-    pub(super) fn new(held: Evaluation, entries: EntrySource, epochs: usize) -> Self {
+    pub(super) fn new(held: Evaluation, entries: EntrySource, epochs: usize, spreads: bool) -> Self {
         let mean = vec![0.0; held.0.entries];
-        Calibration { held, entries, mean, log: 0.0, until: until(epochs) }
+        let draws = vec![[0.0; 2]; if spreads { mean.len() } else { 0 }];
+        Calibration { held, entries, mean, log: 0.0, until: until(epochs), draws }
     }
 
     /// The entries that are held out.
@@ -122,6 +125,38 @@ impl Calibration {
     /// Whether the draw of an epoch is one of those that are averaged to see how far their mean lies from entries held out.
     pub(super) fn rehearses(&self, epoch: u64) -> bool {
         (self.until - REHEARSAL + 1..=self.until).contains(&epoch)
+    }
+
+    /// The first epoch whose predictions of entries held out are kept, to see how far draws lie apart.
+    fn spread_from(&self) -> u64 {
+        FROM + (self.until - FROM) / 2
+    }
+
+    /// What makes the standard deviations of linear predictors those of draws, on the entries held out: how far these lie from what
+    /// the model says, over what it says of that. A row's own variance is the one given all other rows, and so too small.
+    ///
+    /// # Errors
+    /// If entries cannot be read.
+    pub(super) fn linear_scale(
+        &self,
+        model: &Model,
+        averaged: &[[f32; 2]],
+        augmentation: &Augmentation,
+    ) -> Result<Option<StdScale>, Error> {
+        if model.uncertainty().is_none() || self.draws.is_empty() {
+            return Ok(None);
+        }
+        let count = (self.until - self.spread_from() + 1) as f64;
+        let apart = self.draws.iter().zip(averaged).map(|(&[sum, squares], &[_, averaged])| {
+            let mean = f64::from(sum) / count;
+            let variance = (f64::from(squares) / count - mean * mean).max(0.0);
+            let [drawn, said] = [(mean as f32, false), (averaged, true)]
+                .map(|(sampled, is_mean)| augmentation.predictor(sampled, is_mean));
+            variance * augmentation.spread.powi(2) + (drawn - said).powi(2)
+        });
+        let entries = self.entries.clone().into_entries()?.sorted();
+        let said: f64 = model.linear_variances(&entries)?.iter().sum();
+        Ok(StdScale::constant((apart.sum::<f64>() / said).sqrt()))
     }
 
     /// What makes the standard deviations of a model right on entries held out, if it has any.
@@ -147,6 +182,11 @@ impl Calibration {
         if epoch >= FROM {
             let pass = Pass { view: &self.held.0, ranks, factors, nodes };
             let all = pass.each(&core.values, |_, prediction| prediction)?;
+            if epoch >= self.spread_from() {
+                for ([sum, squares], &drawn) in self.draws.iter_mut().zip(&all) {
+                    (*sum, *squares) = (*sum + drawn, *squares + drawn * drawn);
+                }
+            }
             let rest = pass.each(&core.calm(), |value, prediction| [value, prediction])?;
             let keep = if epoch == FROM { 0.0 } else { KEEP };
             for ((mean, all), [_, calm]) in self.mean.iter_mut().zip(all).zip(&rest) {
@@ -166,11 +206,18 @@ impl Calibration {
     pub(super) fn put(&self, numbers: &mut StateArrays) {
         numbers.put("calibration.mean", &self.mean);
         numbers.put_doubles("calibration", &[self.log]);
+        if !self.draws.is_empty() {
+            numbers.put("calibration.draws", self.draws.as_flattened());
+        }
     }
 
     /// Takes it back.
     pub(super) fn get(&mut self, numbers: &mut StateArrays) -> Result<(), Error> {
         numbers.get("calibration.mean", &mut self.mean)?;
-        numbers.get_doubles("calibration", std::slice::from_mut(&mut self.log))
+        numbers.get_doubles("calibration", std::slice::from_mut(&mut self.log))?;
+        match self.draws.as_flattened_mut() {
+            [] => Ok(()),
+            draws => numbers.get("calibration.draws", draws),
+        }
     }
 }

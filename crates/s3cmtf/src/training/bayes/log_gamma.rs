@@ -5,7 +5,7 @@
 //! row would move by a hundredth of the way in each draw. As a mixture of normal variables (Fruhwirth-Schnatter et al., 2009, in
 //! which the mixtures are tables; here they are fitted), it has a precision of the right size.
 
-use super::noise::ln_gamma;
+use crate::likelihood::ln_gamma;
 
 /// Normal variables of a mixture. Eight differ from the density by a hundredth of it in all or less, and by 3 % where it is most skewed.
 const PARTS: usize = 8;

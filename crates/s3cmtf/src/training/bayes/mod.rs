@@ -47,7 +47,7 @@ use self::pass::Pass;
 use self::random::{Streams, gamma, normal};
 use crate::Error;
 use crate::layout::{Arranged, Arrangement, EntryStats, MemoryBudget, View};
-use crate::likelihood;
+use crate::likelihood::{self, Likelihood};
 use crate::model::{Factor, Model, StdScale, average_row};
 use crate::nodes::Nodes;
 use crate::params::{BayesParams, CommonParams, Component, CoreKind};
@@ -181,7 +181,9 @@ impl Sampler {
         }
         if let Some(held) = held {
             let arranged = sampler.arrange(held.clone(), budget)?;
-            let calibration = Calibration::new(arranged, held, epochs);
+            // An answer does not say how certain its probability is; draws do.
+            let spreads = *likelihood == Likelihood::Logistic;
+            let calibration = Calibration::new(arranged, held, epochs, spreads);
             sampler.calibration = Some((calibration, entries));
         }
         Ok(sampler)
@@ -289,6 +291,9 @@ impl Sampler {
                 };
                 let held = pass.each(core, |value, sampled| [value, sampled])?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
+                if let Some(augmentation) = &self.augmentation {
+                    self.scale = calibration.linear_scale(&self.model_so_far(true)?, &held, augmentation)?;
+                }
             }
         }
         let counted = self.average.draws > 0;

@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::random::{Streams, gamma, pick};
-use crate::likelihood;
+use crate::likelihood::{self, ln_gamma};
 
 /// The values of `nu` that are told apart: 4, 5.7, 8 and so on. Below 4, variances of rows would have none themselves.
 const LEAST: f64 = 4.0;
@@ -122,31 +122,9 @@ fn level(roots: &mut [f32], counts: &[u32], levels: &[f32]) {
     }
 }
 
-/// The logarithm of the gamma function, for positive numbers: Stirling's series after a few steps up.
-pub(super) fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut below) = (x, 1.0);
-    while x < 8.0 {
-        below *= x;
-        x += 1.0;
-    }
-    let i = 1.0 / x;
-    let series = i / 12.0 - i.powi(3) / 360.0 + i.powi(5) / 1260.0;
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below.ln()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_gamma_function_of_whole_numbers_is_a_factorial() {
-        let mut factorial = 1.0f64;
-        for n in 1..20 {
-            assert!((ln_gamma(f64::from(n)) - factorial.ln()).abs() < 1e-9, "{n}");
-            factorial *= f64::from(n);
-        }
-        assert!((ln_gamma(0.5) - 0.5 * std::f64::consts::PI.ln()).abs() < 1e-9);
-    }
 
     #[test]
     fn shares_follow_the_rows_errors_and_are_one_where_rows_are_alike() {
