@@ -77,9 +77,9 @@ def test_interactions_are_what_a_regression_does_not_have(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["logistic", "counts"])
 def test_intervals_are_of_probabilities_and_of_counts(kind: str) -> None:
-    frame, means = world(kind, 0.5)
+    frame, means = world(kind, 0.8)
     train, test = frame[:4000], frame[4000:]
-    model = s3cmtf.S3CMTF(rank=3, likelihood=kind).fit(train, modes=["user", "item"], value="value")
+    model = s3cmtf.S3CMTF(likelihood=kind).fit(train, modes=["user", "item"], value="value")
     predicted = model.predict(test)
     low, high = model.predict_interval(test)
     if kind == "logistic":
