@@ -229,7 +229,7 @@ mod tests {
             wants.iter().map(|want| want.kind).collect::<Vec<_>>(),
             [ColumnType::Id, ColumnType::Time, ColumnType::Number]
         );
-        let Tensor { entries, namings } = recipe().tensor(table()).unwrap();
+        let Tensor { entries, namings, .. } = recipe().tensor(table()).unwrap();
         assert_eq!((entries.indices(0), entries.indices(1)), (&[1, 0, 1][..], &[0, 1, 0][..]));
         assert_eq!(entries.values(), [4.0, 3.5, 1.0]);
         assert_eq!(namings[1].labels.iter().collect::<Vec<_>>(), ["1970-01", "2017-03"]);
