@@ -6,7 +6,7 @@
 Runs `python -m s3cmtf.cluster fit` again and again on a cluster of three nodes on this machine, and sends SIGKILL to a worker, to the
 process that workers meet in, to the program, or to a whole node, which is then replaced; after the program was killed, the
 same command is typed again. Asserts that every run ends with the bits of `s3cmtf.S3CMTF` on one machine, and prints a table of what was
-killed. Needs ray, pyarrow and pandas. An hour of 2 cores has about 200 kills.
+killed. Needs ray, pyarrow and pandas. Half an hour has about 100 kills.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> None:
             ]
             running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while not out.exists():
-                end = time.monotonic() + chance.uniform(2, 9)
+                end = time.monotonic() + chance.uniform(4, 25)
                 while time.monotonic() < end and running.poll() is None:
                     time.sleep(0.05)
                 if running.poll() is not None:

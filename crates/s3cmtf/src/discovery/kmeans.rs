@@ -7,6 +7,9 @@ use rayon::prelude::*;
 /// Points are summed in pieces of this many, in a fixed order, so that sums do not depend on the threads.
 const PIECE: usize = 2048;
 const ROUNDS: usize = 100;
+/// Points whose distances are summed at once. Each sum is one addition after another, in the order of a point's numbers; several
+/// at once take no longer.
+const LANES: usize = 16;
 
 /// Points by the nearest of some centres.
 pub(super) struct Means {
@@ -18,8 +21,9 @@ pub(super) struct Means {
 
 /// The best of several starts, which are different draws of a seed.
 pub(super) fn means(points: &[f32], size: usize, k: usize, starts: u64, seed: u64) -> Means {
+    let blocks = Blocks::new(points, size);
     let runs: Vec<Means> =
-        (0..starts.max(1)).map(|start| one_start(points, size, k, mix(seed, start))).collect();
+        (0..starts.max(1)).map(|start| one_start(points, &blocks, k, mix(seed, start))).collect();
     let best = runs.into_iter().min_by(|a, b| a.scatter.total_cmp(&b.scatter));
     best.unwrap_or(Means { centres: Vec::new(), nearest: Vec::new(), scatter: 0.0 })
 }
@@ -28,12 +32,45 @@ fn mix(seed: u64, number: u64) -> u64 {
     (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-fn one_start(points: &[f32], size: usize, k: usize, seed: u64) -> Means {
-    let mut centres = spread_out(points, size, k, seed);
-    let mut found = assign(points, size, &centres);
+/// Points in blocks of as many as there are lanes: one number of each, then the next. The last block may have lanes too many.
+struct Blocks {
+    values: Vec<[f32; LANES]>,
+    size: usize,
+    count: usize,
+}
+
+impl Blocks {
+    fn new(points: &[f32], size: usize) -> Self {
+        let count = points.len() / size;
+        let mut values = vec![[0.0; LANES]; count.div_ceil(LANES) * size];
+        for (place, point) in points.chunks_exact(size).enumerate() {
+            let block = &mut values[place / LANES * size..][..size];
+            block.iter_mut().zip(point).for_each(|(lanes, &value)| lanes[place % LANES] = value);
+        }
+        Self { values, size, count }
+    }
+}
+
+/// The squared distances of a block's points from a centre.
+#[inline]
+fn squared(block: &[[f32; LANES]], centre: &[f32]) -> [f32; LANES] {
+    let mut sums = [0.0; LANES];
+    for (lanes, centre) in block.iter().zip(centre) {
+        for (sum, value) in sums.iter_mut().zip(lanes) {
+            let difference = value - centre;
+            *sum += difference * difference;
+        }
+    }
+    sums
+}
+
+fn one_start(points: &[f32], blocks: &Blocks, k: usize, seed: u64) -> Means {
+    let size = blocks.size;
+    let mut centres = spread_out(points, blocks, k, seed);
+    let mut found = assign(blocks, &centres);
     for _ in 0..ROUNDS {
         let moved = average(points, size, &found, &centres);
-        let next = assign(points, size, &moved);
+        let next = assign(blocks, &moved);
         // Nothing moves any more, or only rounding does.
         let done = next.1 >= found.1 * (1.0 - 1e-7);
         (centres, found) = (moved, next);
@@ -46,16 +83,19 @@ fn one_start(points: &[f32], size: usize, k: usize, seed: u64) -> Means {
 }
 
 /// Starting centres far from each other: each a point, the likelier the farther it is from those before it (k-means++).
-fn spread_out(points: &[f32], size: usize, k: usize, seed: u64) -> Vec<f32> {
-    let count = points.len() / size;
+fn spread_out(points: &[f32], blocks: &Blocks, k: usize, seed: u64) -> Vec<f32> {
+    let &Blocks { size, count, .. } = blocks;
     let point = |place: usize| &points[place * size..(place + 1) * size];
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut centres: Vec<f32> = point(generator.random_range(0..count)).to_vec();
     let mut distances = vec![f64::INFINITY; count];
     while centres.len() < k * size {
         let last = &centres[centres.len() - size..];
-        distances.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(place, distance)| {
-            *distance = distance.min(squared(point(place), last));
+        let each = distances.par_chunks_mut(LANES).zip(blocks.values.par_chunks_exact(size));
+        each.with_min_len(PIECE / LANES).for_each(|(distances, block)| {
+            for (distance, to_last) in distances.iter_mut().zip(squared(block, last)) {
+                *distance = distance.min(f64::from(to_last));
+            }
         });
         let total: f64 = distances.iter().sum();
         let mut left = generator.random_range(0.0..1.0) * total;
@@ -70,13 +110,24 @@ fn spread_out(points: &[f32], size: usize, k: usize, seed: u64) -> Vec<f32> {
 }
 
 /// The nearest centre of each point and its squared distance, and the sum of those.
-fn assign(points: &[f32], size: usize, centres: &[f32]) -> (Vec<(u32, f64)>, f64) {
-    let nearest = |point: &[f32]| {
-        let distances = centres.chunks_exact(size).map(|centre| squared(point, centre));
-        let best = distances.zip(0u32..).min_by(|a, b| a.0.total_cmp(&b.0));
-        best.map_or((0, 0.0), |(distance, centre)| (centre, distance))
-    };
-    let found: Vec<(u32, f64)> = points.par_chunks_exact(size).with_min_len(PIECE / 8).map(nearest).collect();
+fn assign(blocks: &Blocks, centres: &[f32]) -> (Vec<(u32, f64)>, f64) {
+    let &Blocks { size, count, .. } = blocks;
+    let mut found = vec![(0u32, 0.0f64); count];
+    let each = found.par_chunks_mut(LANES).zip(blocks.values.par_chunks_exact(size));
+    each.with_min_len(PIECE / 8 / LANES).for_each(|(found, block)| {
+        let (mut nearest, mut least) = ([0u32; LANES], [f32::INFINITY; LANES]);
+        for (centre, place) in centres.chunks_exact(size).zip(0u32..) {
+            let distances = squared(block, centre);
+            for ((nearest, least), distance) in nearest.iter_mut().zip(&mut least).zip(distances) {
+                // The first of those that are as near.
+                let is_nearer = distance < *least;
+                *nearest = if is_nearer { place } else { *nearest };
+                *least = if is_nearer { distance } else { *least };
+            }
+        }
+        let both = nearest.into_iter().zip(least);
+        found.iter_mut().zip(both).for_each(|(found, (centre, least))| *found = (centre, f64::from(least)));
+    });
     let sums: Vec<f64> =
         found.par_chunks(PIECE).map(|piece| piece.iter().map(|(_, distance)| distance).sum()).collect();
     let total = sums.into_iter().sum();
@@ -112,10 +163,6 @@ fn average(points: &[f32], size: usize, found: &(Vec<(u32, f64)>, f64), centres:
     moved
 }
 
-fn squared(a: &[f32], b: &[f32]) -> f64 {
-    f64::from(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>())
-}
-
 /// How well two ways to group the same things agree: 1 if they are the same, 0 if no better than by chance (the adjusted
 /// Rand index of Hubert and Arabie).
 pub fn agreement(a: &[u32], b: &[u32]) -> f64 {
@@ -140,6 +187,10 @@ pub fn agreement(a: &[u32], b: &[u32]) -> f64 {
 mod tests {
     use super::*;
 
+    fn distance(a: &[f32], b: &[f32]) -> f64 {
+        f64::from(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>())
+    }
+
     #[test]
     fn points_around_centres_find_them() {
         let centres = [[0.0f32, 0.0], [5.0, 1.0], [-3.0, 4.0], [2.0, -6.0]];
@@ -158,12 +209,34 @@ mod tests {
         let sum: f64 = points
             .chunks(2)
             .zip(&found.nearest)
-            .map(|(point, &centre)| squared(point, &found.centres[centre as usize * 2..][..2]))
+            .map(|(point, &centre)| distance(point, &found.centres[centre as usize * 2..][..2]))
             .sum();
         assert!((sum - found.scatter).abs() < 1e-9 * sum);
         assert_eq!(found.nearest, means(&points, 2, 4, 5, 1).nearest);
         // More centres than different points.
         assert_eq!(means(&[1.0, 1.0, 1.0], 1, 3, 2, 1).scatter, 0.0);
+    }
+
+    /// To the bit: lanes are no other sums.
+    #[test]
+    fn the_nearest_centre_is_that_of_distances_one_by_one() {
+        let number = |seed: usize| (seed * 7919 % 1009) as f32 / 1009.0 - 0.5;
+        for (count, size, k) in [(1, 1, 1), (15, 3, 7), (16, 10, 8), (200, 12, 9), (5000, 5, 30)] {
+            let points: Vec<f32> = (0..count * size).map(number).collect();
+            // The last is the first again, which is taken.
+            let mut centres: Vec<f32> = (0..k * size).map(|place| number(place * 31 + 5)).collect();
+            centres.extend_from_within(..size);
+            let (found, total) = assign(&Blocks::new(&points, size), &centres);
+            let nearest = |point: &[f32]| {
+                let distances = centres.chunks(size).map(|centre| distance(point, centre));
+                let best = distances.zip(0u32..).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+                (best.1, best.0)
+            };
+            assert_eq!(found, points.chunks(size).map(nearest).collect::<Vec<_>>());
+            assert!(found.iter().all(|&(centre, _)| centre < k as u32));
+            let sum: f64 = found.iter().map(|(_, distance)| distance).sum();
+            assert!((sum - total).abs() <= 1e-12 * sum);
+        }
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl<'a> Along<'a> {
             }
             std::mem::swap(&mut self.from, &mut self.to);
         }
-        debug_assert_eq!(self.from.len(), rows[mode].len());
+        assert_eq!(self.from.len(), rows[mode].len());
         &self.from
     }
 }

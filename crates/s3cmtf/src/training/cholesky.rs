@@ -17,7 +17,7 @@ pub(super) fn factorize_in_lanes(matrix: &mut [f64], n: usize) {
 }
 
 fn factorize_by(matrix: &mut [f64], n: usize, dot: impl Fn(&[f64], &[f64]) -> f64) {
-    debug_assert_eq!(matrix.len(), n * n);
+    assert_eq!(matrix.len(), n * n);
     for j in 0..n {
         let diagonal = matrix[j * n + j];
         let (above, below) = matrix.split_at_mut((j + 1) * n);
