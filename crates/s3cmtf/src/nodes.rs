@@ -73,6 +73,31 @@ impl Nodes {
         }
     }
 
+    /// Two lists at once: a message more takes longer than a longer one.
+    pub(crate) fn gather_both<A: Pod, B: Pod>(
+        &self,
+        a: Vec<A>,
+        b: Vec<B>,
+    ) -> Result<(Vec<A>, Vec<B>), Error> {
+        if self.0.is_none() {
+            return Ok((a, b));
+        }
+        let mut own = (a.len() as u64).to_le_bytes().to_vec();
+        own.extend_from_slice(cast_slice(&a));
+        own.extend_from_slice(cast_slice(&b));
+        let (mut all_a, mut all_b) = (Vec::new(), Vec::new());
+        for bytes in self.each(own)? {
+            let (len, rest) = bytes.split_first_chunk().ok_or_else(unreadable)?;
+            let len = usize::try_from(u64::from_le_bytes(*len))
+                .ok()
+                .and_then(|len| len.checked_mul(size_of::<A>()));
+            let (a, b) = len.and_then(|len| rest.split_at_checked(len)).ok_or_else(unreadable)?;
+            all_a.extend(from_bytes::<A>(a)?);
+            all_b.extend(from_bytes::<B>(b)?);
+        }
+        Ok((all_a, all_b))
+    }
+
     /// What each node has for this one, given what this one has for each.
     pub(crate) fn deal<T: Pod>(&self, own: Vec<Vec<T>>) -> Result<Vec<Vec<T>>, Error> {
         let Some(exchange) = &self.0 else { return Ok(own) };

@@ -50,7 +50,7 @@ impl World {
     }
 
     /// The NDCG of a run with these modes, and with the kinds of items if they are to be coupled.
-    fn ndcg(&self, modes: usize, coupled: bool) -> f64 {
+    fn ndcg(&self, modes: usize, coupled: bool, seed: u64) -> f64 {
         let sizes = [USERS, ITEMS, SEASONS];
         let mut builder = Problem::builder(World::entries(&self.train, modes)).sizes(sizes[..modes].to_vec());
         if coupled {
@@ -59,7 +59,7 @@ impl World {
             builder = builder.couple(Coupled::new(1, Absent::Zeros, kinds).unwrap().named("kinds"));
         }
         let problem = builder.build().unwrap();
-        let params = Params { ranks: vec![24], threads: 2, ..Params::ials() };
+        let params = Params { ranks: vec![24], threads: 2, seed, ..Params::ials() };
         let model = Training::new(problem.clone(), params).run().unwrap().model;
         let test = World::entries(&self.test, modes);
         let asked = RankingParams { relevant: Some(f64::MIN), ..RankingParams::new(None, None) };
@@ -70,7 +70,7 @@ impl World {
 #[test]
 fn side_data_help_where_choices_depend_on_them() {
     let world = World::new();
-    let (alone, coupled) = (world.ndcg(2, false), world.ndcg(2, true));
+    let (alone, coupled) = (world.ndcg(2, false, 0), world.ndcg(2, true, 0));
     // Who knew what everybody likes, and nothing else, would have 0.21.
     assert!(coupled > 1.15 * alone, "{alone} {coupled}");
 }
@@ -78,6 +78,8 @@ fn side_data_help_where_choices_depend_on_them() {
 #[test]
 fn a_mode_that_says_nothing_does_no_harm() {
     let world = World::new();
-    let (alone, with) = (world.ndcg(2, false), world.ndcg(3, false));
-    assert!(with > 0.95 * alone, "{alone} {with}");
+    // Settings are found on few choices, others for each seed, and NDCG varies with them by several per cent.
+    let mean = |modes: usize| (0..5).map(|seed| world.ndcg(modes, false, seed)).sum::<f64>() / 5.0;
+    let (alone, with) = (mean(2), mean(3));
+    assert!(with > 0.97 * alone, "{alone} {with}");
 }

@@ -123,15 +123,11 @@ impl Pass<'_> {
             })
             .collect();
         let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own?.into_iter().unzip();
-        let sums = self.nodes.gather(sums)?;
-        let mut total = vec![0.0; if gradient { core.len() } else { 0 }];
-        if gradient {
-            let gradients = self.nodes.gather(gradients.concat())?;
-            let mut gradients = gradients.chunks_exact(core.len().max(1));
-            total = gradients.next().map_or(total, <[f32]>::to_vec);
-            for strip in gradients {
-                total.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
-            }
+        let (sums, gradients) = self.nodes.gather_both(sums, gradients.concat())?;
+        let mut gradients = gradients.chunks_exact(core.len().max(1));
+        let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
+        for strip in gradients {
+            total.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
         }
         let mut sums = sums.into_iter();
         let first = sums.next().unwrap_or_default();

@@ -48,7 +48,8 @@ impl RowConditional<'_> {
             return Ok(None);
         }
         let Drawn { rows, squares } = self.join(own, shared, share);
-        Ok(Some(Drawn { rows: self.nodes.gather(rows)?, squares: self.nodes.gather(squares)? }))
+        let (rows, squares) = self.nodes.gather_both(rows, squares)?;
+        Ok(Some(Drawn { rows, squares }))
     }
 
     /// What becomes of a piece.
