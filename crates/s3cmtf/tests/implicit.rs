@@ -78,7 +78,8 @@ fn side_data_help_where_choices_depend_on_them() {
 #[test]
 fn a_mode_that_says_nothing_does_no_harm() {
     let world = World::new();
-    // Settings are found on few choices, others for each seed, and NDCG varies with them by several per cent.
+    // Settings are found on other choices for each seed. With these seeds NDCG lies between 0.107 and 0.129. Seed 5 is left out and
+    // should not be: with two modes it comes to 0.019, a fit with default settings that fails and is not explained yet.
     let mean = |modes: usize| (0..5).map(|seed| world.ndcg(modes, false, seed)).sum::<f64>() / 5.0;
     let (alone, with) = (mean(2), mean(3));
     assert!(with > 0.97 * alone, "{alone} {with}");
