@@ -8,7 +8,7 @@ use s3cmtf::internal::files::{self, Format, OutFormat, Source};
 use s3cmtf::internal::holdout;
 use s3cmtf::internal::table::{Column, ColumnType, Data, Selector, Table, Want, time};
 
-use crate::args::SplitArgs;
+use crate::args::{SplitArgs, TableChoice};
 use crate::failure::usage;
 use crate::{print, problem, source};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SplitArgs) -> anyhow::Result<ExitCode> {
         }
         (_, to) => {
             let is_text = matches!(format, Format::Tns | Format::Csv);
-            let own = if is_text { OutFormat::Csv } else { OutFormat::Parquet };
+            let own = if is_text { OutFormat::Csv } else { TableChoice::BINARY.into() };
             let to = to.map_or(own, OutFormat::from);
             let table = read_all(&source, is_text, to == OutFormat::Parquet)?;
             let held = held(args, &source, table.columns.first().map_or(0, |column| column.data.len()))?;

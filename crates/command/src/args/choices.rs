@@ -1,5 +1,7 @@
 //! The words that some flags choose from, and what they mean to the library.
 
+use std::fmt;
+
 use clap::ValueEnum;
 use s3cmtf::discovery::RankBy;
 use s3cmtf::internal::files::OutFormat;
@@ -304,6 +306,21 @@ pub(crate) enum TableChoice {
     Parquet,
     /// Text with commas
     Csv,
+}
+
+impl TableChoice {
+    /// What large tables are written as: Parquet where it was built in.
+    pub(crate) const BINARY: TableChoice =
+        if cfg!(feature = "arrow") { TableChoice::Parquet } else { TableChoice::Csv };
+}
+
+impl fmt::Display for TableChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TableChoice::Parquet => "parquet",
+            TableChoice::Csv => "csv",
+        })
+    }
 }
 
 impl From<TableChoice> for OutFormat {

@@ -17,8 +17,8 @@ pub(crate) struct ImportArgs {
     /// The folder to write the tables into; it is made
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// The format of the tables
-    #[arg(long, value_name = "FORMAT", default_value = "parquet")]
+    /// The format of the tables [default: parquet, or csv in a build without Parquet]
+    #[arg(long, value_name = "FORMAT", default_value_t = TableChoice::BINARY, hide_default_value = true)]
     pub(crate) to: TableChoice,
     /// Keep to about this much memory, such as 2GB: tables that do not fit are refused [default: what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]

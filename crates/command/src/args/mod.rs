@@ -27,6 +27,7 @@ use std::str::FromStr;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
+pub(crate) use choices::TableChoice;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use data::{DataArgs, FileArgs};
 pub(crate) use discovery::{ClustersArgs, ConceptsArgs, Count, RecommendArgs, SimilarArgs};

@@ -36,7 +36,7 @@ pub(crate) struct SplitArgs {
     /// The folder to write train and test into; it is made
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// The format of the two files [default: that of the tensor if it is text, otherwise parquet]
+    /// The format of the two files [default: that of the tensor if it is text, otherwise parquet, or csv in a build without Parquet]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<TableChoice>,
     #[command(flatten)]

@@ -139,7 +139,7 @@ impl Text {
         let (packed, reader): (_, Box<dyn Read + Send>) = if gzip {
             (Some("gzip"), Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole))))
         } else if zstd {
-            (Some("zstd"), Box::new(zstd::Decoder::new(whole).map_err(io)?))
+            (Some("zstd"), unpack_zstd(path, whole)?)
         } else {
             (None, Box::new(whole))
         };
@@ -293,6 +293,17 @@ fn append(reader: &mut (dyn Read + Send), bytes: &mut Vec<u8>, count: usize) -> 
     Ok(bytes.len() - before < count)
 }
 
+#[cfg(feature = "zstd")]
+fn unpack_zstd(path: &Path, packed: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Error> {
+    Ok(Box::new(zstd::Decoder::new(packed).map_err(|source| Error::io(path, source))?))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn unpack_zstd(path: &Path, _: impl Read) -> Result<Box<dyn Read + Send>, Error> {
+    let what = "is packed with zstd, for which this s3cmtf was not built: build it with `--features arrow`, or unpack the file";
+    Err(Error::file(path, what))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,6 +364,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "zstd")]
     fn zstd_is_known_by_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
