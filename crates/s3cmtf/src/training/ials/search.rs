@@ -5,6 +5,9 @@ use super::setting::Setting;
 /// Sweeps that the first setting has, and each of the others.
 const FIRST: usize = 6;
 const EACH: usize = 3;
+/// Sweeps of a setting that makes rows smaller than the usual one does: they shrink slowly, by the ratio of their singular value to λ, and a
+/// setting that leaves next to nothing of them looks good on the way there.
+const SHRINKING: usize = 6;
 /// What is tried, in the order in which it is.
 const LAMBDAS: [f64; 5] = [1.0, 0.7, 1.4, 0.5, 2.0];
 const ABSENT: [f64; 2] = [0.15, 0.9];
@@ -66,6 +69,8 @@ pub(super) struct Search {
     /// The setting that is being tried, and its sweeps so far.
     pub(super) setting: Setting,
     sweeps: usize,
+    /// How many it has in all.
+    most: usize,
     /// What is still to be tried of the stage, and the number of the stage.
     rest: Vec<f64>,
     stage: usize,
@@ -96,6 +101,7 @@ impl Search {
             rest: Vec::new(),
             stage: 0,
             sweeps: 0,
+            most: FIRST,
             best: None,
             better: Vec::new(),
             stages,
@@ -111,23 +117,27 @@ impl Search {
 
     /// How many sweeps it has in all.
     pub(super) fn len(&self) -> usize {
-        let of = |stage: &Stage| match stage {
-            Stage::Lambda => LAMBDAS.len() - 1,
-            Stage::Absent => ABSENT.len(),
-            Stage::Context => CONTEXT.len(),
-            Stage::Couple => COUPLE.len(),
+        let usual = self.asked.usual();
+        let of = |&stage: &Stage| -> usize {
+            let skipped = usize::from(stage == Stage::Lambda);
+            self.values(stage).iter().skip(skipped).map(|&value| sweeps_of(stage, value, usual)).sum()
         };
-        FIRST + EACH * self.stages.iter().map(of).sum::<usize>()
+        FIRST + self.stages.iter().map(of).sum::<usize>()
     }
 
-    fn begin(&mut self, stage: Stage) {
+    /// What is tried in a stage, in that order.
+    fn values(&self, stage: Stage) -> Vec<f64> {
         let (Ok(usual) | Err(usual)) = self.asked.lambda;
-        self.rest = match stage {
+        match stage {
             Stage::Lambda => LAMBDAS.iter().map(|by| by * usual).collect(),
             Stage::Absent => ABSENT.into(),
             Stage::Context => CONTEXT.into(),
             Stage::Couple => COUPLE.into(),
-        };
+        }
+    }
+
+    fn begin(&mut self, stage: Stage) {
+        self.rest = self.values(stage);
         self.rest.reverse();
     }
 
@@ -135,7 +145,9 @@ impl Search {
     fn take(&mut self) -> bool {
         let Some(value) = self.rest.pop() else { return false };
         let setting = self.best();
-        self.setting = match self.stages[self.stage] {
+        let stage = self.stages[self.stage];
+        self.most = if self.better.is_empty() { FIRST } else { sweeps_of(stage, value, self.asked.usual()) };
+        self.setting = match stage {
             Stage::Lambda => Setting { lambda: value, ..setting },
             Stage::Absent => Setting { absent: value, ..setting },
             Stage::Context => Setting { context: value, ..setting },
@@ -149,7 +161,7 @@ impl Search {
     /// of its sweeps. Says what comes next, and whether it is.
     pub(super) fn swept(&mut self, judge: impl FnOnce() -> bool) -> (Next, bool) {
         self.sweeps += 1;
-        if self.sweeps < if self.better.is_empty() { FIRST } else { EACH } {
+        if self.sweeps < self.most {
             return (Next::Sweep, false);
         }
         let better = judge();
@@ -196,6 +208,15 @@ impl Search {
     }
 }
 
+/// How many sweeps a value has.
+fn sweeps_of(stage: Stage, value: f64, usual: Setting) -> usize {
+    match stage {
+        Stage::Lambda if value > usual.lambda => SHRINKING,
+        Stage::Absent if value > usual.absent => SHRINKING,
+        _ => EACH,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +246,7 @@ mod tests {
                 - setting.couple
         });
         assert_eq!(setting, Setting { lambda: 14.0, absent: 0.9, context: 0.01, couple: 0.0 });
-        assert_eq!(sweeps, 6 + 3 * (4 + 2 + 2 + 2));
+        assert_eq!(sweeps, 6 + (3 + 6 + 3 + 6) + (3 + 6) + (3 + 3) + (3 + 3));
         // Contexts that are of no use stay at 1.
         let (setting, _) = found(asked, |setting| if setting.context.is_infinite() { 1.0 } else { 0.0 });
         assert!(setting.context.is_infinite());
@@ -236,7 +257,7 @@ mod tests {
     fn what_was_said_is_not_looked_for() {
         let asked = Asked { lambda: Ok(3.0), absent: None, contexts: false, matrices: false };
         let (setting, sweeps) = found(asked, |setting| setting.absent);
-        assert_eq!((setting.lambda, setting.absent, sweeps), (3.0, 0.9, 12));
+        assert_eq!((setting.lambda, setting.absent, sweeps), (3.0, 0.9, 15));
         assert!(Search::new(Asked { absent: Some(0.2), ..asked }).is_none());
     }
 }
