@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use s3cmtf::discovery::{RankingParams, ranking};
-use s3cmtf::{Absent, Coupled, Entries, Params, Problem, Training};
+use s3cmtf::discovery::{RankBy, RankingParams, ranking};
+use s3cmtf::{Absent, Coupled, Entries, FoldIn, Params, Problem, Training};
 
 const USERS: u32 = 120;
 const ITEMS: u32 = 300;
@@ -14,6 +14,8 @@ const KINDS: u32 = 20;
 const SEASONS: u32 = 4;
 const CHOICES: usize = 8;
 const HELD: usize = 2;
+/// The first of those who come later.
+const LATER: u32 = 80;
 
 /// Who chooses what, and when: nine of ten choices are of one of two kinds that a user likes. When they are made says nothing.
 struct World {
@@ -84,4 +86,70 @@ fn a_mode_that_says_nothing_does_no_harm() {
     assert!(alone.iter().chain(&with).all(|&ndcg| ndcg > 0.1), "{alone:?} {with:?}");
     let (alone, with) = (alone.iter().sum::<f64>(), with.iter().sum::<f64>());
     assert!(with > 0.97 * alone, "{alone} {with}");
+}
+
+/// The NDCG of the last users, who came after training or, for comparison, did not, and that of the most popular items.
+fn of_later_users(params: &Params, modes: usize, folded: bool) -> [f64; 2] {
+    let world = World::new();
+    let is_later = |cell: &&[u32; 3]| cell[0] >= LATER;
+    let (later, before): (Vec<[u32; 3]>, Vec<[u32; 3]>) = world.train.iter().partition(is_later);
+    let build = |cells: &[[u32; 3]]| Problem::builder(World::entries(cells, modes)).build().unwrap();
+    let all = build(&world.train);
+    let run = Training::new(if folded { build(&before) } else { all.clone() }, params.clone()).run().unwrap();
+    let model = if folded {
+        // Nobody can choose what was not there.
+        let known: HashSet<u32> = before.iter().map(|cell| cell[1]).collect();
+        let later: Vec<[u32; 3]> = later.into_iter().filter(|cell| known.contains(&cell[1])).collect();
+        let entries = World::entries(&later, modes);
+        let folded = FoldIn::new(&run.model, params).entries(entries).fold_in().unwrap();
+        assert_eq!(
+            (folded.added[0], folded.added[1], folded.entries),
+            ((USERS - LATER) as usize, 0, later.len())
+        );
+        folded.model
+    } else {
+        run.model
+    };
+    let test: Vec<[u32; 3]> = world.test.iter().filter(is_later).copied().collect();
+    let asked = RankingParams {
+        relevant: Some(f64::MIN),
+        score: model.choice().map(|_| RankBy::Choice),
+        ..RankingParams::new(None, None)
+    };
+    let found = ranking(&model, Some(&all), &World::entries(&test, modes), asked).unwrap();
+    [found.measures.ndcg, found.popular.unwrap().ndcg]
+}
+
+#[test]
+fn users_who_come_later_are_offered_what_they_choose() {
+    let choices = |seed: u64| Params { ranks: vec![24], threads: 2, seed, ..Params::ials() };
+    // A model of values learns what is chosen beside them.
+    let values = |seed: u64| Params { epochs: 10, threads: 2, seed, ..Params::default() };
+    let mean = |params: &dyn Fn(u64) -> Params, modes: usize, folded: bool| {
+        let all = (0..4).map(|seed| of_later_users(&params(seed), modes, folded));
+        all.fold([0.0; 2], |[own, popular], [ndcg, other]| [own + ndcg / 4.0, popular + other / 4.0])
+    };
+    for (params, modes) in [(&choices as &dyn Fn(u64) -> Params, 2), (&choices, 3), (&values, 2)] {
+        let ([folded, popular], [trained, _]) = (mean(params, modes, true), mean(params, modes, false));
+        // A third of all choices are theirs, and others learn from them when they are there in training.
+        assert!(
+            folded > 2.0 * popular && folded > 0.7 * trained,
+            "{modes} modes: {folded} {popular} {trained}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_added_to_a_model_of_choices_is_named() {
+    let world = World::new();
+    let problem = Problem::builder(World::entries(&world.train, 2)).build().unwrap();
+    let params = Params { ranks: vec![4], epochs: 2, ..Params::ials() };
+    let model = Training::new(problem, params.clone()).run().unwrap().model;
+    let fold = |cells: &[[u32; 3]]| FoldIn::new(&model, &params).entries(World::entries(cells, 2));
+    let error = fold(&[[500, 9999, 0]]).fold_in().unwrap_err().to_string();
+    assert!(error.contains("9999 is not in the model") || error.contains("10000 is not"), "{error}");
+    let error = fold(&[[0, 0, 0]]).fold_in().unwrap_err().to_string();
+    assert!(error.contains("there is no row to be found"), "{error}");
+    let error = fold(&[[500, 0, 0]]).update().unwrap_err().to_string();
+    assert!(error.contains("fit it anew"), "{error}");
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::seal;
 use crate::error::Reason;
+use crate::model::ChoiceWeights;
 use crate::table::{Binning, Labels};
 use crate::{
     Absent, Choice, Core, CoreKind, CoupledFactor, Effects, Error, Factor, Likelihood, Mode, Model, Naming,
@@ -55,6 +56,9 @@ struct Header {
     /// Whether there are the rows of [`Choice`]; since version 5.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     choice: bool,
+    /// What its rows were found by; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice_weights: Option<ChoiceWeights>,
 }
 
 fn is_gaussian(likelihood: &Likelihood) -> bool {
@@ -130,6 +134,7 @@ impl Header {
             value: model.value().map(str::to_owned),
             likelihood: model.likelihood(),
             choice: model.choice().is_some(),
+            choice_weights: model.choice_weights,
         }
     }
 }
@@ -294,6 +299,8 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
         Some(choice) => model.with_choice(choice),
         None => Ok(model),
     });
+    let choice_weights = header.choice_weights.filter(ChoiceWeights::are_usable);
+    let model = model.map(|model| Model { choice_weights, ..model });
     let model = model.map(|model| model.with_value(header.value).with_likelihood(header.likelihood));
     model.map_err(|error| error.to_string().into())
 }

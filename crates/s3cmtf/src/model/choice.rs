@@ -1,5 +1,7 @@
 //! What people choose, beside what they make of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Factor, Model};
 use crate::Error;
 
@@ -26,6 +28,29 @@ impl Choice {
     /// The rows of the first mode, and those of the second.
     pub fn factors(&self) -> &[Factor; 2] {
         &self.factors
+    }
+}
+
+/// What rows of those who choose were found by, so that others can be (docs/method.md eq. I2): in a model of choices its own rows, in one
+/// of values those of [`Choice`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ChoiceWeights {
+    /// The weight of the regulariser.
+    pub(crate) lambda: f64,
+    /// What an absent cell counts against one that is there.
+    pub(crate) absent: f64,
+    /// A cell of value v counts 1 + `confidence` v.
+    pub(crate) confidence: f32,
+    /// What those with one choice count, against the mean over choices.
+    pub(crate) mean: f64,
+}
+
+impl ChoiceWeights {
+    /// Whether rows can be found by them.
+    pub(crate) fn are_usable(&self) -> bool {
+        let ChoiceWeights { lambda, absent, confidence, mean } = *self;
+        let positive = |number: f64| number.is_finite() && number > 0.0;
+        positive(lambda) && positive(absent) && positive(mean) && confidence.is_finite() && confidence >= 0.0
     }
 }
 

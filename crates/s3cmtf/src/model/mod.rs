@@ -11,6 +11,7 @@ mod std_scale;
 mod uncertainty;
 
 pub use self::choice::Choice;
+pub(crate) use self::choice::ChoiceWeights;
 pub use self::core::Core;
 pub use offsets::{Offsets, SimpleErrors};
 pub(crate) use offsets::{no_better, short};
@@ -169,6 +170,7 @@ pub struct Model {
     pub(crate) offsets: Option<Offsets>,
     pub(crate) value: Option<String>,
     pub(crate) choice: Option<Choice>,
+    pub(crate) choice_weights: Option<ChoiceWeights>,
     pub(crate) likelihood: Likelihood,
 }
 
@@ -229,6 +231,7 @@ impl Model {
             offsets: None,
             value: None,
             choice: None,
+            choice_weights: None,
             likelihood: Likelihood::Gaussian,
         };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {

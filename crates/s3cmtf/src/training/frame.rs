@@ -25,6 +25,7 @@ pub(super) fn frame(problem: &Problem, entries: &Entries, weight: f32) -> Model 
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        choice_weights: None,
         likelihood: Likelihood::Gaussian,
     }
 }

@@ -14,7 +14,7 @@ use super::run::{DataRecord, Stop};
 use super::sgd::SgdEngine;
 use super::train::train;
 use crate::Error;
-use crate::model::{Choice, Offsets, SimpleErrors};
+use crate::model::{Choice, ChoiceWeights, Offsets, SimpleErrors};
 use crate::params::{Algorithm, CheckedParams, CommonParams, Component, CoreKind, Params};
 use crate::problem::{EntrySource, HoldOut, Mode, Problem};
 
@@ -123,8 +123,9 @@ impl<'a> RunContext<'a, '_> {
         let choice = self.choice(&job);
         let mut engine = self.engine(job)?;
         let mut result = train(engine.as_mut(), params.common(), self)?;
-        if let Some(choice) = choice {
+        if let Some((choice, weights)) = choice {
             result.model = result.model.with_choice(choice)?;
+            result.model.choice_weights = Some(weights);
         }
         match baselines {
             Some(baselines) => baselines.add_to(result),
@@ -133,7 +134,7 @@ impl<'a> RunContext<'a, '_> {
     }
 
     /// What people choose, where the algorithm learns that, too, and entries are in memory.
-    fn choice(&self, job: &FitJob<'_>) -> Option<Choice> {
+    fn choice(&self, job: &FitJob<'_>) -> Option<(Choice, ChoiceWeights)> {
         let (CheckedParams::Bayes(params), EntrySource::Memory(entries)) = (job.params, &job.entries) else {
             return None;
         };

@@ -142,6 +142,7 @@ pub(super) fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2], likelih
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        choice_weights: None,
         likelihood,
     }
 }

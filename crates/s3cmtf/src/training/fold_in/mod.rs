@@ -3,6 +3,7 @@
 //! A row is the one that its entries and its coupled cells ask for, given all others (docs/method.md, eq. F1 to F3). Where
 //! several rows are looked for at once, they take turns until they agree.
 
+mod choices;
 mod grow;
 mod rows;
 mod system;
@@ -12,7 +13,7 @@ use rows::{RowPrior, Rows, Side};
 
 use super::offsets;
 use crate::Error;
-use crate::model::{Choice, CoupledFactor, Factor, Model, Offsets, Uncertainty};
+use crate::model::{CoupledFactor, Factor, Model, Offsets, Uncertainty};
 use crate::params::{Algorithm, Params};
 use crate::problem::{Absent, Coupled, Duplicates, Entries, Naming, merge_entries};
 use crate::table::did_you_mean;
@@ -111,46 +112,28 @@ impl<'a> FoldIn<'a> {
     }
 
     fn run(mut self, update: bool) -> Result<Folded, Error> {
+        if self.params.algorithm == Algorithm::Ials {
+            return self.new_users(update);
+        }
         let model = self.model;
         let order = model.modes().len();
         let ground = self.row_prior(update)?;
-        self.namings.resize(order, None);
         let matrices = self.matrices()?;
         let mut notes = Vec::new();
 
-        let mut grown = Vec::with_capacity(order);
-        for (number, mode) in model.modes().iter().enumerate() {
-            let mut lists: Vec<&[u32]> = self.entries.iter().map(|entries| entries.indices(number)).collect();
-            for matrix in self.coupled.iter().filter(|matrix| matrix.mode() == number) {
-                lists.push(matrix.entries().indices(0));
-                if matrix.kind() == Absent::Graph {
-                    lists.push(matrix.entries().indices(1));
-                }
-            }
-            grown.push(ExtendedMode::new(mode, self.namings[number].as_ref(), &lists)?);
-        }
+        let grown = self.grown()?;
         let added: Vec<usize> = grown.iter().map(|grown| grown.added().count()).collect();
-        let new = |mode: usize, row: u32| grown[mode].before[row as usize].is_none();
-
-        let (mut indices, mut values) = self.entries.take().unwrap_or_default().into_parts();
-        indices.resize(order, Vec::new());
-        for (array, grown) in indices.iter_mut().zip(&grown) {
-            grown.mode.locate(array);
-        }
-        merge_entries("the new entries", &mut indices, &mut values, self.duplicates)?;
+        let (mut indices, mut values) = self.located(&grown)?;
         if !update {
-            let counts = |place: &u32| (0..order).any(|mode| new(mode, indices[mode][*place as usize]));
-            let places: Vec<u32> = (0..values.len() as u32).filter(counts).collect();
-            if places.len() < values.len() {
+            let all = values.len();
+            let is_new = |mode: usize, row: u32| grown[mode].before[row as usize].is_none();
+            keep(&mut indices, &mut values, |cell| (0..order).any(|mode| is_new(mode, cell(mode))));
+            if values.len() < all {
                 notes.push(format!(
-                    "{} of {} entries have no new id: they change nothing here, update takes them in",
-                    values.len() - places.len(),
-                    values.len()
+                    "{} of {all} entries have no new id: they change nothing here, update takes them in",
+                    all - values.len()
                 ));
             }
-            let pick = |array: &Vec<u32>| places.iter().map(|&place| array[place as usize]).collect();
-            indices = indices.iter().map(pick).collect();
-            values = places.iter().map(|&place| values[place as usize]).collect();
         }
         let range =
             values.iter().fold(model.range(), |[low, high], &value| [low.min(value), high.max(value)]);
@@ -171,12 +154,39 @@ impl<'a> FoldIn<'a> {
         let mut rows = Rows::new(model, &grown, ground, &indices, &values, sides);
         let updated = rows.find(update);
         let entries = values.len();
-        let model = self.finish(rows, &grown, range)?;
+        let model = self.finish(rows, &grown, range, &indices)?;
         let model = match self.model.offsets() {
             Some(offsets) => model.with_offsets(grown_offsets(offsets, &grown, indices, values)?)?,
             None => model,
         };
         Ok(Folded { model, added, updated, entries, notes })
+    }
+
+    /// The modes with all ids that are new in them.
+    fn grown(&mut self) -> Result<Vec<ExtendedMode>, Error> {
+        self.namings.resize(self.model.modes().len(), None);
+        let one = |(number, mode)| {
+            let mut lists: Vec<&[u32]> = self.entries.iter().map(|entries| entries.indices(number)).collect();
+            for matrix in self.coupled.iter().filter(|matrix| matrix.mode() == number) {
+                lists.push(matrix.entries().indices(0));
+                if matrix.kind() == Absent::Graph {
+                    lists.push(matrix.entries().indices(1));
+                }
+            }
+            ExtendedMode::new(mode, self.namings[number].as_ref(), &lists)
+        };
+        self.model.modes().iter().enumerate().map(one).collect()
+    }
+
+    /// The new entries by rows, each cell once.
+    fn located(&mut self, grown: &[ExtendedMode]) -> Result<(Vec<Vec<u32>>, Vec<f32>), Error> {
+        let (mut indices, mut values) = self.entries.take().unwrap_or_default().into_parts();
+        indices.resize(grown.len(), Vec::new());
+        for (array, grown) in indices.iter_mut().zip(grown) {
+            grown.mode.locate(array);
+        }
+        merge_entries("the new entries", &mut indices, &mut values, self.duplicates)?;
+        Ok((indices, values))
     }
 
     /// The prior over rows.
@@ -203,10 +213,14 @@ impl<'a> FoldIn<'a> {
             (None, Algorithm::Als) => {
                 Ok(RowPrior::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
             }
-            (None, Algorithm::Ials) => {
-                fail("rows cannot be added to a model of ials, which has no values: fit it anew")
-            }
-            (None, Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls) => fail(
+            (
+                None,
+                Algorithm::Ials
+                | Algorithm::CmtfOpt
+                | Algorithm::CmtfAls
+                | Algorithm::Sals
+                | Algorithm::TuckerAls,
+            ) => fail(
                 "rows cannot be added to a model of cmtf-opt, cmtf-als, sals or tucker-als: fit it with bayes, sgd or als",
             ),
         }
@@ -248,7 +262,13 @@ impl<'a> FoldIn<'a> {
         self.coupled.iter().map(find).collect()
     }
 
-    fn finish(&self, rows: Rows<'_>, grown: &[ExtendedMode], range: [f32; 2]) -> Result<Model, Error> {
+    fn finish(
+        &self,
+        rows: Rows<'_>,
+        grown: &[ExtendedMode],
+        range: [f32; 2],
+        indices: &[Vec<u32>],
+    ) -> Result<Model, Error> {
         let factors =
             rows.factors.into_iter().zip(&rows.ranks).map(|(values, &rank)| Factor::new(rank, values));
         let modes = grown.iter().map(|grown| grown.mode.clone()).collect();
@@ -257,12 +277,8 @@ impl<'a> FoldIn<'a> {
         let model = model.with_likelihood(self.model.likelihood());
         let mut model = model.with_value(self.model.value().map(str::to_owned));
         if let Some(choice) = self.model.choice() {
-            // What new ids choose is what most do.
-            let spread = |mode: usize| {
-                let known = &choice.factors()[mode];
-                Factor::new(known.rank(), grown[mode].spread(known.values(), known.rank(), &known.average()))
-            };
-            model = model.with_choice(Choice::new(Choice::MODES.map(spread)))?;
+            model = model.with_choice(choices::grown_choice(self.model, choice, grown, indices))?;
+            model.choice_weights = self.model.choice_weights;
         }
         let Some(uncertainty) = self.model.uncertainty() else { return Ok(model) };
         let variances = rows.variances.into_iter().zip(&rows.ranks);
@@ -273,6 +289,16 @@ impl<'a> FoldIn<'a> {
             scale: uncertainty.scale.clone(),
         })
     }
+}
+
+/// Keeps the entries of which `counts` says so, given the row of a mode.
+fn keep(indices: &mut [Vec<u32>], values: &mut Vec<f32>, counts: impl Fn(&dyn Fn(usize) -> u32) -> bool) {
+    let places: Vec<usize> =
+        (0..values.len()).filter(|&place| counts(&|mode: usize| indices[mode][place])).collect();
+    for array in indices.iter_mut() {
+        *array = places.iter().map(|&place| array[place]).collect();
+    }
+    *values = places.iter().map(|&place| values[place]).collect();
 }
 
 /// Offsets for rows that are new; those of before stay, since how many entries they come from is not known.

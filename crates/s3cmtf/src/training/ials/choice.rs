@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
+use super::new_users::weights;
 use super::search::Asked;
 use super::sweep::{Objective, State};
-use crate::model::{Choice, Factor};
+use crate::model::{Choice, ChoiceWeights, Factor};
 use crate::problem::{Entries, Mode, Problem};
 
 /// The length of rows, and the sweeps that find them: enough for a good ranking, and little beside what a model of values takes.
@@ -23,7 +24,7 @@ pub(in crate::training) fn choice(
     seed: u64,
     level: Level,
     interrupt: &AtomicBool,
-) -> Option<Choice> {
+) -> Option<(Choice, ChoiceWeights)> {
     let [users, items] = Choice::MODES;
     let rows: Vec<usize> = problem.modes()[..2].iter().map(Mode::rows).collect();
     if entries.len() as f64 > DENSE * rows[0] as f64 * rows[1] as f64 {
@@ -42,5 +43,5 @@ pub(in crate::training) fn choice(
         }
     }
     let factor = |mode: usize| Factor::new(RANK, choices.filled(mode, &state.factors[mode], RANK));
-    Some(Choice::new(Choice::MODES.map(factor)))
+    Some((Choice::new(Choice::MODES.map(factor)), weights(&choices, objective.setting, 0.0)))
 }

@@ -26,6 +26,8 @@ pub(super) struct Choices {
     /// For each user what their choices count, and how many there are.
     weights: Vec<f32>,
     counts: Vec<f32>,
+    /// The mean over choices of [`USER_POWER`], which `weights` are divided by.
+    mean: f64,
     /// For each mode what its rows' regulariser is multiplied by; empty if that is 1.
     ridges: Vec<Vec<f64>>,
 }
@@ -70,9 +72,33 @@ impl Choices {
         }
         let mut ridges = vec![Vec::new(); order];
         ridges[items] = scaled((0..rows[items]).map(|row| views[items].places(row).len()), ITEM_POWER);
-        let weights = scaled((0..rows[users]).map(|row| views[users].places(row).len()), USER_POWER);
-        let weights = weights.into_iter().map(|weight| weight as f32).collect();
-        Choices { users, items, rows: rows.to_vec(), views, shares, weights, counts, ridges }
+        let mean = mean_power((0..rows[users]).map(|row| views[users].places(row).len()), USER_POWER);
+        let choices = Choices {
+            users,
+            items,
+            rows: rows.to_vec(),
+            views,
+            shares,
+            weights: Vec::new(),
+            counts,
+            mean,
+            ridges,
+        };
+        choices.weighed_by(mean)
+    }
+
+    /// The same with what users count by a mean over other choices.
+    pub(super) fn weighed_by(mut self, mean: f64) -> Self {
+        let users = &self.views[self.users];
+        let weight = |row: usize| (power(users.places(row).len(), USER_POWER) / mean) as f32;
+        self.weights = (0..users.rows()).map(weight).collect();
+        self.mean = mean;
+        self
+    }
+
+    /// The mean over choices that users are weighed by.
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
     }
 
     /// The rows of a mode, of which those that nothing is known of are the average of the others: new users are offered what most choose.
@@ -148,12 +174,20 @@ impl Choices {
 }
 
 /// A power of counts, such that its mean over all that is counted is 1.
-fn scaled(counts: impl Iterator<Item = usize> + Clone, power: f64) -> Vec<f64> {
-    let of = |count: usize| (count.max(1) as f64).powf(power);
-    let (all, sum) = counts.clone().fold((0.0, 0.0), |(all, sum), count| {
+fn scaled(counts: impl Iterator<Item = usize> + Clone, exponent: f64) -> Vec<f64> {
+    let mean = mean_power(counts.clone(), exponent);
+    counts.map(|count| power(count, exponent) / mean).collect()
+}
+
+/// The mean of a power of counts over all that is counted.
+fn mean_power(counts: impl Iterator<Item = usize>, exponent: f64) -> f64 {
+    let (all, sum) = counts.fold((0.0, 0.0), |(all, sum), count| {
         let each = count as f64;
-        (all + each, sum + each * of(count))
+        (all + each, sum + each * power(count, exponent))
     });
-    let mean: f64 = if sum > 0.0 { sum / all } else { 1.0 };
-    counts.map(|count| of(count) / mean).collect()
+    if sum > 0.0 { sum / all } else { 1.0 }
+}
+
+fn power(count: usize, exponent: f64) -> f64 {
+    (count.max(1) as f64).powf(exponent)
 }

@@ -6,6 +6,7 @@ use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
 use super::held_out::{HeldOut, is_better};
+use super::new_users::weights;
 use super::search::{Asked, NUMBERS, Next, Search};
 use super::setting::Setting;
 use super::sweep::{Objective, State};
@@ -207,6 +208,7 @@ impl Engine for IalsEngine {
     fn model(&self) -> Result<Model, Error> {
         let mut model = self.frame.clone();
         model.core = Core::Diagonal(vec![1.0; self.rank]);
+        model.choice_weights = Some(weights(&self.choices, self.setting, self.confidence));
         let factor = |(mode, values): (usize, &Vec<f32>)| {
             Factor::new(self.rank, self.choices.filled(mode, values, self.rank))
         };

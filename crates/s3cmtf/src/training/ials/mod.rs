@@ -9,6 +9,7 @@ mod choice;
 mod choices;
 mod engine;
 mod held_out;
+mod new_users;
 mod search;
 mod setting;
 mod sweep;
@@ -17,3 +18,4 @@ mod tests;
 
 pub(super) use choice::choice;
 pub(super) use engine::IalsEngine;
+pub(super) use new_users::rows_of_new_users;

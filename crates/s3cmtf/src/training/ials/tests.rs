@@ -7,6 +7,7 @@ use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
 use super::held_out::{HeldOut, is_better};
+use super::new_users::{self, rows_of_new_users};
 use super::setting::Setting;
 use super::sweep::{Objective, State};
 use crate::problem::Entries;
@@ -125,6 +126,28 @@ fn rows_are_where_the_objective_over_all_cells_is_least() {
             }
         }
     }
+}
+
+#[test]
+fn rows_of_new_users_are_those_that_training_would_find() {
+    let rows = [9, 7, 3];
+    let entries = some(&rows, 0.3);
+    let setting = Setting { lambda: 0.7, absent: 0.3, context: f64::INFINITY, couple: 0.0 };
+    let choices = Choices::new(&entries, &rows, 0, 1, 0.5);
+    let state = state(&rows);
+    let objective = Objective { choices: &choices, matrices: &[], setting, rank: RANK, level: Level::best() };
+    let all = objective.solve_rows(&state, 0);
+    // The last four alone, counted from 0.
+    let places: Vec<usize> = (0..entries.len()).filter(|&place| entries.indices(0)[place] >= 5).collect();
+    let list = |mode: usize| {
+        let less = if mode == 0 { 5 } else { 0 };
+        places.iter().map(|&place| entries.indices(mode)[place] - less).collect()
+    };
+    let values = places.iter().map(|&place| entries.values()[place]).collect();
+    let later = Entries::from_rows("later".into(), (0..3).map(list).collect(), values);
+    let weights = new_users::weights(&choices, setting, 0.5);
+    let found = rows_of_new_users(weights, &later, 4, state.factors[1..].to_vec(), RANK);
+    assert_eq!(found, all[5 * RANK..]);
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
         offsets: None,
         value: problem.value().map(str::to_owned),
         choice: None,
+        choice_weights: None,
         likelihood: Likelihood::Gaussian,
     };
     if let Some(warm) = warm {
