@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -64,3 +65,18 @@ def test_models_of_ratings_rank_by_choice_too():
     )
     with pytest.raises(ValueError, match="does not know what is chosen"):
         bare.recommend("user", None, "business", score="choice")
+
+
+def test_new_users_are_folded_in_by_what_they_chose(plays):
+    matrix, kinds = plays
+    cells = matrix.tocoo()
+    table = pd.DataFrame({"user": [f"u{row}" for row in cells.row], "song": [f"s{column}" for column in cells.col]})
+    is_new = cells.row >= 75
+    model = s3cmtf.S3CMTF(absent="zeros", rank=8).fit(table[~is_new], modes=["user", "song"])
+    model.fold_in(table[is_new])
+    new = [f"u{row}" for row in range(75, 90)]
+    found = model.recommend("user", new, "song", n=5, include_seen=True)
+    right = kinds[found["user"].str[1:].astype(int)] == found["song"].str[1:].astype(int) % 3
+    assert len(found) == 5 * 15 and right.mean() > 0.95
+    with pytest.raises(ValueError, match="not of what they choose from"):
+        model.fold_in(pd.DataFrame({"user": ["someone"], "song": ["unheard"]}))
