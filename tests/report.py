@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import venv
 from pathlib import Path
 
@@ -169,10 +170,16 @@ def check_quiet(reader: Reader) -> None:
 
 def check_charts(reader: Reader) -> None:
     """Every chart has something drawn in it, and all numbers in it are numbers."""
-    charts = reader.js("""return [...document.querySelectorAll('[data-chart]')].map(holder => ({
-        kind: holder.dataset.chart,
-        marks: holder.querySelectorAll('svg rect, svg circle').length,
-        bad: /NaN|undefined|Infinity/.test(holder.innerHTML) }))""")
+    # Charts are drawn when their width is known, which a busy machine may take a while to say.
+    until = time.monotonic() + 20
+    while True:
+        charts = reader.js("""return [...document.querySelectorAll('[data-chart]')].map(holder => ({
+            kind: holder.dataset.chart,
+            marks: holder.querySelectorAll('svg rect, svg circle').length,
+            bad: /NaN|undefined|Infinity/.test(holder.innerHTML) }))""")
+        if all(chart["marks"] > 1 for chart in charts) or time.monotonic() > until:
+            break
+        time.sleep(0.2)
     kinds = {chart["kind"] for chart in charts}
     expected = {"values", "spread", "over", "epochs", "seconds", "residuals", "calibration", "segment", "core", "curve", "map", "gap"}
     check(kinds == expected, f"charts {sorted(kinds ^ expected)} are missing or new")
