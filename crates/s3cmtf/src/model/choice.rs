@@ -41,7 +41,7 @@ pub(crate) struct ChoiceWeights {
     pub(crate) absent: f64,
     /// A cell of value v counts 1 + `confidence` v.
     pub(crate) confidence: f32,
-    /// What those with one choice count, against the mean over choices.
+    /// The mean over choices of the power of their user's number of choices by which users are weighed.
     pub(crate) mean: f64,
 }
 
