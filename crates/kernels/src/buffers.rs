@@ -1,5 +1,6 @@
 //! The working memory of a thread.
 
+use crate::memory::advise_huge_pages;
 use crate::{CHUNK, Shape};
 
 /// One cache line, so that vectors in a buffer do not straddle two.
@@ -16,9 +17,12 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Zeros.
+    /// Zeros, on huge pages where there are many and the system has them, see [`zeros`](crate::zeros).
     pub fn new(len: usize) -> Self {
-        Aligned { lines: vec![Line([0.0; 16]); len.div_ceil(16)], len }
+        let mut lines = Vec::with_capacity(len.div_ceil(16));
+        advise_huge_pages(lines.spare_capacity_mut());
+        lines.resize(len.div_ceil(16), Line([0.0; 16]));
+        Aligned { lines, len }
     }
 
     /// Makes room for as many numbers, which may lose those that are there.

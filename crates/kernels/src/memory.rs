@@ -16,7 +16,7 @@ pub fn zeros<T: Copy + Default>(len: usize) -> Vec<T> {
 
 /// Asks for huge pages under numbers that have not been touched yet. It is only advice: a system that does not take it loses
 /// time and nothing else.
-fn advise_huge_pages<T>(numbers: &mut [T]) {
+pub(crate) fn advise_huge_pages<T>(numbers: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
         const PAGE: usize = 4096;

@@ -40,14 +40,19 @@ fn designs_and_their_sums() {
             let normal = NormalEquations::new(level, rank, partner);
             let pad = normal.pad();
             for count in [1, 2, 3, 4, 5, 7, 8, 13, CHUNK] {
-                let t = padded(&mut numbers, partner, rank, pad);
-                let rows = numbers.list(20 * partner);
-                let indices = numbers.indices(count, 20);
+                let tables = padded(&mut numbers, 3 * partner, rank, pad);
+                let stride = normal.partner_pad();
+                let rows = padded(&mut numbers, 20, partner, stride);
+                let indices = numbers.indices(count + 30, 20);
+                // Runs of entries with one table, and entries with one each.
+                let places: Vec<u32> =
+                    (0..count as u32).map(|e| if e < 21 { e / 10 } else { e % 3 }).collect();
                 let (scales, values) = (numbers.list(count), numbers.list(count));
                 let mut d = vec![0.0; count * pad];
-                normal.design(&t, &rows, &indices, &scales, &mut d);
+                normal.design((&tables, &places), &rows, &indices, &scales, &mut d);
                 let expected = |entry: usize, p: usize| -> f64 {
-                    let row = &rows[indices[entry] as usize * partner..][..partner];
+                    let row = &rows[indices[entry] as usize * stride..][..partner];
+                    let t = &tables[places[entry] as usize * partner * pad..];
                     let terms =
                         row.iter().enumerate().map(|(k, &b)| f64::from(b) * f64::from(t[k * pad + p]));
                     f64::from(scales[entry]) * terms.sum::<f64>()
@@ -87,10 +92,10 @@ fn projections_and_their_transpose() {
             let pad = normal.partner_pad();
             for count in [1, 3, 4, 6, 64, 131] {
                 let w = padded(&mut numbers, 1, rank, pad);
-                let rows = numbers.list(15 * rank);
-                let indices = numbers.indices(count, 15);
+                let rows = padded(&mut numbers, 15, rank, pad);
+                let indices = numbers.indices(count + 5, 15);
                 let weights = numbers.list(count);
-                let row = |entry: usize| &rows[indices[entry] as usize * rank..][..rank];
+                let row = |entry: usize| &rows[indices[entry] as usize * pad..][..rank];
                 let mut out = vec![0.0; count];
                 normal.project(&w, &rows, &indices, &mut out);
                 for (entry, &out) in out.iter().enumerate() {
@@ -102,6 +107,34 @@ fn projections_and_their_transpose() {
                 for p in 0..rank {
                     let terms = (0..count).map(|entry| f64::from(weights[entry]) * f64::from(row(entry)[p]));
                     close(sum[p], f64::from(w[p]) + terms.sum::<f64>(), count as f64, "sum");
+                }
+                let slices = padded(&mut numbers, 3, rank, pad);
+                let (parts, precision) = ([0.5f32, -1.5, 0.25], 0.7f32);
+                let start = padded(&mut numbers, 3, rank, pad);
+                let (mut products, mut buffer) = (start.clone(), vec![1.0; 2 * pad]);
+                normal.product(
+                    &slices,
+                    (&parts, precision),
+                    &rows,
+                    (&indices, count),
+                    &mut buffer,
+                    &mut products,
+                );
+                let folded = |p: usize| -> f64 {
+                    let terms = parts.iter().enumerate();
+                    let terms = terms.map(|(o, &part)| f64::from(part) * f64::from(slices[o * pad + p]));
+                    f64::from(precision) * terms.sum::<f64>()
+                };
+                let folded: Vec<f64> = (0..rank).map(folded).collect();
+                let predicted = |entry: usize| -> f64 {
+                    row(entry).iter().zip(&folded).map(|(&a, &b)| f64::from(a) * b).sum()
+                };
+                for p in 0..rank {
+                    let sum: f64 = (0..count).map(|entry| predicted(entry) * f64::from(row(entry)[p])).sum();
+                    for (o, &part) in parts.iter().enumerate() {
+                        let whole = f64::from(start[o * pad + p]) + f64::from(part) * sum;
+                        close(products[o * pad + p], whole, (count * rank) as f64, "product");
+                    }
                 }
             }
         }
@@ -136,6 +169,15 @@ fn folding_and_its_transpose() {
 #[should_panic(expected = "lies outside")]
 fn an_index_outside_is_refused() {
     let normal = NormalEquations::new(Level::best(), 3, 3);
-    let (w, rows) = (vec![0.0; normal.partner_pad()], [0.0; 6]);
+    let pad = normal.partner_pad();
+    let (w, rows) = (vec![0.0; pad], vec![0.0; 2 * pad]);
     normal.project(&w, &rows, &[0, 2], &mut [0.0; 2]);
+}
+
+#[test]
+#[should_panic(expected = "there is no table 1")]
+fn a_table_that_is_not_there_is_refused() {
+    let normal = NormalEquations::new(Level::best(), 3, 3);
+    let (table, rows) = (vec![0.0; 3 * normal.pad()], vec![0.0; normal.partner_pad()]);
+    normal.design((&table, &[1]), &rows, &[0], &[1.0], &mut vec![0.0; normal.pad()]);
 }

@@ -1,12 +1,9 @@
 //! What parts of a problem are effect, where that is known.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use common::Numbers;
+use crate::common::Numbers;
 use s3cmtf::tune::{Ablated, AblationEvent, Verdict};
 use s3cmtf::{Ablation, Absent, Coupled, Entries, LeftOut, Params, Problem};
 

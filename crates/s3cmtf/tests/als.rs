@@ -1,15 +1,12 @@
 //! What alternating least squares reach, promise and survive.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use common::odd::odd_data;
-use common::planted::{Planted, planted};
+use crate::common::odd::odd_data;
+use crate::common::planted::{Planted, planted};
 use s3cmtf::{
     Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Epoch, FoldIn, Params, Problem, Run, Stop,
     Training,

@@ -1,10 +1,7 @@
 //! Ranks that find themselves, and interactions that earn their place.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::Numbers;
-use common::planted::{Planted, planted};
+use crate::common::Numbers;
+use crate::common::planted::{Planted, planted};
 use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{Entries, Params, Problem, Summary, Training};
 

@@ -1,13 +1,10 @@
 //! What the default algorithm reaches, promises and survives.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::odd::odd_data;
-use common::planted::{Planted, planted};
+use crate::common::odd::odd_data;
+use crate::common::planted::{Planted, planted};
 use s3cmtf::internal::world::{World, WorldParams, generate};
 use s3cmtf::{Absent, Coupled, Entries, Epoch, Params, Problem, Run, Stop, Training};
 
@@ -133,7 +130,7 @@ fn matrices_of_noise_do_no_harm() {
     let problem = |noise: Option<Absent>| {
         let mut builder = Problem::builder(world.ratings.clone()).sizes(vec![600, 400, 24]);
         if let Some(kind) = noise {
-            let mut numbers = common::Numbers(5);
+            let mut numbers = crate::common::Numbers(5);
             let columns = if kind == Absent::Graph { 400 } else { 20 };
             let ids: Vec<u32> = (0..6_000).map(|_| numbers.below(400) as u32).collect();
             let others: Vec<u32> = (0..6_000).map(|_| numbers.below(columns) as u32).collect();
@@ -178,12 +175,12 @@ fn offsets(train: &Entries, test: &Entries, ridge: [f64; 2]) -> f64 {
 
 /// Users of one or two ratings, most of which are the best that there is.
 fn thin_and_skewed(seed: u64) -> (Entries, Entries) {
-    let mut numbers = common::Numbers(seed);
+    let mut numbers = crate::common::Numbers(seed);
     let mut gauss = || numbers.uniform() + numbers.uniform() + numbers.uniform();
     let users: Vec<f32> = (0..6_000).map(|_| 0.6 * gauss()).collect();
     let items: Vec<f32> = (0..300).map(|_| 0.5 * gauss()).collect();
     let noise: Vec<f32> = (0..14_000).map(|_| gauss()).collect();
-    let mut numbers = common::Numbers(seed + 1);
+    let mut numbers = crate::common::Numbers(seed + 1);
     let mut seen = std::collections::HashSet::new();
     let mut rows: Vec<(u32, u32, f32)> = Vec::new();
     for noise in noise {
@@ -228,8 +225,8 @@ fn thin_and_skewed_ratings_are_predicted_no_worse_than_by_offsets() {
 
 /// One of `columns` for each of `rows`, a few of them often and most of them rarely.
 fn one_hot(rows: u32, columns: u32, seed: u64) -> Entries {
-    let mut numbers = common::Numbers(seed);
-    let column = |numbers: &mut common::Numbers| {
+    let mut numbers = crate::common::Numbers(seed);
+    let column = |numbers: &mut crate::common::Numbers| {
         let place = numbers.below(1_000_000) as f64 / 1e6;
         (f64::from(columns).powf(place) - 1.0) as u32
     };
@@ -259,7 +256,7 @@ fn side_data_of_many_cells_that_have_nothing_to_do_with_the_tensor_do_no_harm() 
 
 #[test]
 fn side_data_that_tell_offsets_are_used_where_there_are_few_entries() {
-    let mut numbers = common::Numbers(8);
+    let mut numbers = crate::common::Numbers(8);
     let brands = one_hot(2_000, 40, 4);
     let of_brand: Vec<f32> = (0..40).map(|_| 0.8 * numbers.uniform()).collect();
     let mut draw = |count: usize| {

@@ -1,9 +1,6 @@
 //! Draws with a diagonal core: what they reach, promise and refuse.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::Numbers;
+use crate::common::Numbers;
 use s3cmtf::{Core, CoreKind, Entries, FoldIn, Params, Problem, Run, Training};
 
 /// A CP tensor: a mean, offsets and interactions of like concepts, of which a part is observed, with noise.

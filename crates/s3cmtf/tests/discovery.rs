@@ -1,5 +1,4 @@
 //! What is found in a world whose truth is known.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use s3cmtf::discovery::{self, ClusterParams, K, Reasons, Recommender, agreement};
 use s3cmtf::internal::world::{World, WorldParams, generate};

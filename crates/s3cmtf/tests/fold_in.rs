@@ -1,5 +1,4 @@
 //! Rows that are found after training: against the truth of a made-up world, against training anew, and against plain loops.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 #![allow(clippy::needless_range_loop, reason = "an oracle is plain loops")]
 
 use s3cmtf::internal::gradient;

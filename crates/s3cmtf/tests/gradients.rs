@@ -1,9 +1,6 @@
 //! The objective and its gradients: the oracle against finite differences, every method against the oracle.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Numbers, Wide};
+use crate::common::{Numbers, Wide};
 use proptest::prelude::*;
 use s3cmtf::internal::Gradient;
 use s3cmtf::{Absent, Coupled, Method, Model, Params, Problem};
@@ -19,12 +16,13 @@ fn case(ranks: &[usize], diagonal: bool, l1: bool, coupled: bool, seed: u64) -> 
     let mut numbers = Numbers(seed);
     let sizes: Vec<u32> = (0..ranks.len()).map(|_| 2 + numbers.below(4) as u32).collect();
     let count = 3 + numbers.below(30);
-    let mut builder = Problem::builder(common::entries(&mut numbers, &sizes, count)).sizes(sizes.clone());
+    let mut builder =
+        Problem::builder(crate::common::entries(&mut numbers, &sizes, count)).sizes(sizes.clone());
     if coupled {
         let last = ranks.len() - 1;
-        let missing = common::entries(&mut numbers, &[sizes[0], 4], 5);
-        let zeros = common::entries(&mut numbers, &[sizes[0], 5], 6);
-        let other_zeros = common::entries(&mut numbers, &[sizes[last], 3], 4);
+        let missing = crate::common::entries(&mut numbers, &[sizes[0], 4], 5);
+        let zeros = crate::common::entries(&mut numbers, &[sizes[0], 5], 6);
+        let other_zeros = crate::common::entries(&mut numbers, &[sizes[last], 3], 4);
         builder = builder
             .couple(Coupled::new(0, Absent::Missing, missing).unwrap().weighted(0.7))
             .couple(Coupled::new(0, Absent::Zeros, zeros).unwrap())
@@ -38,7 +36,7 @@ fn case(ranks: &[usize], diagonal: bool, l1: bool, coupled: bool, seed: u64) -> 
     }
     let problem = builder.build().unwrap();
     let params = Params { lambda_reg: 0.3, lambda_couple: 1.2, l1, ..Params::sgd() };
-    let model = common::model(&mut numbers, &problem, ranks, diagonal, 1.2);
+    let model = crate::common::model(&mut numbers, &problem, ranks, diagonal, 1.2);
     Case { problem, model, params }
 }
 
@@ -64,8 +62,8 @@ fn assert_close(got: &Gradient, expected: &Gradient, tolerance: f64, label: &str
 
 fn check(case: &Case, label: &str) {
     let at = Wide::new(&case.model);
-    let expected = common::gradient(&case.problem, &case.model, &at, &case.params);
-    let value = common::objective(&case.problem, &case.model, &at, &case.params);
+    let expected = crate::common::gradient(&case.problem, &case.model, &at, &case.params);
+    let value = crate::common::objective(&case.problem, &case.model, &at, &case.params);
     let got = s3cmtf::internal::objective(&case.problem, &case.model, &case.params);
     assert!((got - value).abs() <= 1e-5 * value.abs(), "{label}: objective {got} and not {value}");
     for method in [Method::Naive, Method::Opt, Method::Fast] {
@@ -88,8 +86,9 @@ fn the_oracle_agrees_with_finite_differences_in_every_term() {
             // Away from zero, where absolute values have no slope.
             let lists = std::iter::once(&mut at.core).chain(&mut at.factors).chain(&mut at.coupled);
             lists.flatten().for_each(|value| *value = if value.abs() < 0.05 { 0.1 } else { *value });
-            let gradient = common::gradient(&case.problem, &case.model, &at, &case.params);
-            let objective = |at: &Wide| common::objective(&case.problem, &case.model, at, &case.params);
+            let gradient = crate::common::gradient(&case.problem, &case.model, &at, &case.params);
+            let objective =
+                |at: &Wide| crate::common::objective(&case.problem, &case.model, at, &case.params);
             let parts = 1 + at.factors.len() + at.coupled.len();
             for part in 0..parts {
                 let expected = lists_of(&gradient, part);

@@ -1,5 +1,4 @@
 //! Yes or no and counts: planted truths, the measures of the field, new rows, and the same bits.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::collections::HashSet;
 use std::sync::Mutex;

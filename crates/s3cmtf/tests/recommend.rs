@@ -1,5 +1,4 @@
 //! Recommendations and their measures, held against predictions of every cell.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,4 @@
 //! A run that goes on from any of its checkpoints ends as if it had never been stopped.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! Runs on entries that are not in memory: they come to the same, bit for bit.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,12 +1,9 @@
 //! What training reaches, promises and survives.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
 
 use std::ops::ControlFlow;
 
-use common::odd::odd_data;
-use common::planted::{Planted, planted};
+use crate::common::odd::odd_data;
+use crate::common::planted::{Planted, planted};
 use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::internal::world::{WorldParams, generate};
 use s3cmtf::{
@@ -436,8 +433,8 @@ fn a_nonnegative_run_stays_so_from_any_start_and_in_any_scheme() {
 #[test]
 fn many_modes_cost_no_more_than_their_entries() {
     for order in [8, 12] {
-        let mut numbers = common::Numbers(order as u64);
-        let entries = common::entries(&mut numbers, &vec![300; order], 1000);
+        let mut numbers = crate::common::Numbers(order as u64);
+        let entries = crate::common::entries(&mut numbers, &vec![300; order], 1000);
         let problem = Problem::builder(entries).build().unwrap();
         let params = Params { ranks: vec![1], epochs: 2, threads: 4, ..Params::sgd() };
         let run = Training::new(problem, params).run().unwrap();

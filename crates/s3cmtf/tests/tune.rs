@@ -1,13 +1,10 @@
 //! What a search for settings finds, tells of and keeps to.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-mod common;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::planted::planted;
+use crate::common::planted::planted;
 use s3cmtf::tune::{Becomes, End, Event, Tuned};
 use s3cmtf::{Absent, Algorithm, Coupled, Entries, Params, Problem, Training, Tuning};
 
@@ -52,7 +49,7 @@ fn the_algorithm_and_the_weights_of_sgd_are_searched_too() {
 #[test]
 fn a_matrix_that_does_harm_is_changed() {
     let planted = planted(&[60, 50], &[3, 3], true, 2.0, 0.1, 2_000, 3).train;
-    let mut numbers = common::Numbers(8);
+    let mut numbers = crate::common::Numbers(8);
     // Rows that have nothing in common are pulled together.
     let mut ends = || (0..200).map(|_| numbers.below(60) as u32).collect::<Vec<u32>>();
     let edges = Entries::new(vec![ends(), ends()], vec![1.0; 200]).unwrap();

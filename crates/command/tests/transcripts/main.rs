@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+#[cfg(not(feature = "arrow"))]
+compile_error!("transcripts write and read Parquet throughout: run them with --features arrow");
+
 mod ablate;
 mod bad;
 mod bench;

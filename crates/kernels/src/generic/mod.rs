@@ -15,7 +15,7 @@ mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
-pub(crate) use normal::{Named, collect, design, fold, gram, project, unfold};
+pub(crate) use normal::{Named, Tables, collect, design, fold, gram, product, project, unfold};
 pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};

@@ -1,8 +1,12 @@
 //! Sums over the entries of one row, from which the row is solved for.
 
-use super::AHEAD;
 use crate::prefetch::prefetch_line;
-use crate::vector::Vector;
+use crate::vector::{MOST_LANES, Vector};
+
+/// How many entries before its use a row is fetched: sums take few instructions per entry, and memory takes its time.
+const AHEAD: usize = 24;
+/// The numbers in a line of the cache.
+const LINE: usize = 16;
 
 /// `out = sum_o w[o] slices[o]`.
 ///
@@ -61,100 +65,202 @@ pub(crate) unsafe fn unfold<V: Vector>(slice: &[f32], weights: &[f32], slices: &
     }
 }
 
-/// The rows that entries name, `rank` numbers each.
+/// The rows that entries name: of every `stride` numbers the first `rank`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) rows: &'a [f32],
     pub(crate) rank: usize,
+    pub(crate) stride: usize,
+    /// Of the entries, and of those that come after them: their rows are fetched.
     pub(crate) indices: &'a [u32],
 }
 
 impl Named<'_> {
     #[inline(always)]
     fn start(&self, entry: usize) -> usize {
-        let start = self.indices[entry] as usize * self.rank;
-        assert!(start + self.rank <= self.rows.len(), "index {} lies outside its rows", self.indices[entry]);
+        let start = self.indices[entry] as usize * self.stride;
+        assert!(
+            start + self.stride <= self.rows.len(),
+            "index {} lies outside its rows",
+            self.indices[entry]
+        );
         start
     }
 
     #[inline(always)]
     fn look_ahead(&self, entry: usize) {
         if let Some(&index) = self.indices.get(entry + AHEAD) {
-            let row = self.rows.as_ptr().wrapping_add(index as usize * self.rank);
+            let row = self.rows.as_ptr().wrapping_add(index as usize * self.stride);
             prefetch_line(row);
-            prefetch_line(row.wrapping_add(self.rank - 1));
+            if self.stride > LINE {
+                (LINE..self.stride).step_by(LINE).for_each(|at| prefetch_line(row.wrapping_add(at)));
+            }
         }
     }
 }
 
-/// For each entry `d = s T' b`, where `b` is the row that it names and `s` its scale.
+/// What the core becomes along what entries share: tables of a row of `pad` numbers for each concept of the rows that
+/// they name, and which of the tables is each entry's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tables<'a> {
+    pub(crate) tables: &'a [f32],
+    pub(crate) pad: usize,
+    pub(crate) places: &'a [u32],
+}
+
+impl Tables<'_> {
+    #[inline(always)]
+    fn start(&self, entry: usize, rank: usize) -> usize {
+        let len = rank * self.pad;
+        let start = self.places[entry] as usize * len;
+        assert!(start + len <= self.tables.len(), "there is no table {}", self.places[entry]);
+        start
+    }
+}
+
+/// For each entry `d = s T' b`, where `T` is its table, `b` the row that it names and `s` its scale.
 ///
 /// # Safety
-/// The machine must have `V`'s instructions; `t` must be `named.rank` rows of `pad` numbers, whole vectors; there must be
-/// a scale and `pad` numbers of `d` per entry.
+/// The machine must have `V`'s instructions; `tables.pad` must be whole vectors; there must be a place, a scale and `pad`
+/// numbers of `d` per entry.
 #[inline(always)]
-pub(crate) unsafe fn design<V: Vector>(
-    t: &[f32],
-    pad: usize,
-    named: Named<'_>,
-    scales: &[f32],
-    d: &mut [f32],
-) {
-    let count = named.indices.len();
-    debug_assert!(pad.is_multiple_of(V::LANES) && t.len() == named.rank * pad);
-    debug_assert!(scales.len() == count && d.len() == count * pad);
-    // SAFETY: as the caller vouches; `first + E <= count` in every call.
+pub(crate) unsafe fn design<V: Vector>(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32]) {
+    let (count, pad) = (scales.len(), tables.pad);
+    debug_assert!(pad.is_multiple_of(V::LANES) && tables.places.len() == count);
+    debug_assert!(named.indices.len() >= count && d.len() == count * pad);
+    // SAFETY: as the caller vouches; `first + E <= count` in every call, and rows and designs are one vector in the narrow ones.
     unsafe {
         let mut first = 0;
-        while first + 8 <= count {
-            design_some::<V, 8>(t, pad, named, scales, d, first);
-            first += 8;
-        }
-        if first + 4 <= count {
-            design_some::<V, 4>(t, pad, named, scales, d, first);
-            first += 4;
+        if pad == V::LANES && named.stride == V::LANES {
+            while first + 8 <= count {
+                design_narrow::<V, 8>(tables, named, scales, d, first);
+                first += 8;
+            }
+            while first < count {
+                design_narrow::<V, 1>(tables, named, scales, d, first);
+                first += 1;
+            }
+            return;
         }
         while first < count {
-            design_some::<V, 1>(t, pad, named, scales, d, first);
-            first += 1;
+            // Tables are large here: entries that have one together load it once.
+            let place = tables.places[first];
+            let same = tables.places[first..].iter().take(4).take_while(|&&other| other == place).count();
+            first += match same {
+                4 => design_some::<V, 4>(tables, named, scales, d, first),
+                2.. => design_some::<V, 2>(tables, named, scales, d, first),
+                _ => design_some::<V, 1>(tables, named, scales, d, first),
+            };
         }
     }
 }
 
-/// `E` entries together: each vector of `T` is loaded once for all.
+/// `E` entries together whose rows and designs are one vector each.
 ///
 /// # Safety
-/// As for [`design`]; there must be `E` entries from `first` on.
+/// As for [`design`], with `pad` and `named.stride` of one vector; there must be `E` entries from `first` on.
 #[inline(always)]
-unsafe fn design_some<V: Vector, const E: usize>(
-    t: &[f32],
-    pad: usize,
+unsafe fn design_narrow<V: Vector, const E: usize>(
+    tables: Tables<'_>,
     named: Named<'_>,
     scales: &[f32],
     d: &mut [f32],
     first: usize,
 ) {
+    // SAFETY: as the caller vouches; both `start` have checked that rows and tables lie inside.
+    unsafe {
+        // Numbers of the rows, side by side: then one register is enough to find them all.
+        let mut rows = [[0.0f32; MOST_LANES]; E];
+        let mut own = [tables.tables.as_ptr(); E];
+        for (k, (row, own)) in rows.iter_mut().zip(&mut own).enumerate() {
+            V::load(named.rows.as_ptr().add(named.start(first + k))).store(row.as_mut_ptr());
+            *own = tables.tables.as_ptr().add(tables.start(first + k, named.rank));
+            named.look_ahead(first + k);
+        }
+        let mut sums = [V::splat(0.0); E];
+        if own.iter().all(|&other| other == own[0]) {
+            for k in 0..named.rank {
+                let vector = V::load(own[0].add(k * V::LANES));
+                for (sum, row) in sums.iter_mut().zip(&rows) {
+                    *sum = vector.mul_add(V::splat(*row.as_ptr().add(k)), *sum);
+                }
+            }
+        } else {
+            // Four at a time, so that the places of their tables stay in registers.
+            for ((sums, rows), own) in sums.chunks_mut(4).zip(rows.chunks(4)).zip(own.chunks(4)) {
+                for k in 0..named.rank {
+                    for ((sum, row), own) in sums.iter_mut().zip(rows).zip(own) {
+                        let vector = V::load(own.add(k * V::LANES));
+                        *sum = vector.mul_add(V::splat(*row.as_ptr().add(k)), *sum);
+                    }
+                }
+            }
+        }
+        for (k, sum) in sums.iter().enumerate() {
+            let to = d.as_mut_ptr().add((first + k) * V::LANES);
+            sum.mul(V::splat(scales[first + k])).store(to);
+        }
+    }
+}
+
+/// `E` entries together that have one table. Returns how many.
+///
+/// # Safety
+/// As for [`design`]; there must be `E` entries from `first` on.
+#[inline(always)]
+unsafe fn design_some<V: Vector, const E: usize>(
+    tables: Tables<'_>,
+    named: Named<'_>,
+    scales: &[f32],
+    d: &mut [f32],
+    first: usize,
+) -> usize {
+    let pad = tables.pad;
     let mut starts = [0usize; E];
     for (k, start) in starts.iter_mut().enumerate() {
         *start = named.start(first + k);
         named.look_ahead(first + k);
     }
-    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside.
+    let own = tables.start(first, named.rank);
+    // SAFETY: as the caller vouches; both `start` have checked that rows and the table lie inside.
     unsafe {
-        for at in (0..pad).step_by(V::LANES) {
+        let table = tables.tables.as_ptr().add(own);
+        let rows = starts.map(|start| named.rows.as_ptr().add(start));
+        let mut at = 0;
+        // Two vectors of the table at a time, so that there are enough chains of additions.
+        while at + 2 * V::LANES <= pad {
+            let mut sums = [[V::splat(0.0); 2]; E];
+            for k in 0..named.rank {
+                let vectors = [at, at + V::LANES].map(|at| V::load(table.add(k * pad + at)));
+                for (sums, row) in sums.iter_mut().zip(rows) {
+                    let number = V::splat(*row.add(k));
+                    for (sum, vector) in sums.iter_mut().zip(vectors) {
+                        *sum = vector.mul_add(number, *sum);
+                    }
+                }
+            }
+            for (k, sums) in sums.iter().enumerate() {
+                for (part, sum) in sums.iter().enumerate() {
+                    let to = d.as_mut_ptr().add((first + k) * pad + at + part * V::LANES);
+                    sum.mul(V::splat(scales[first + k])).store(to);
+                }
+            }
+            at += 2 * V::LANES;
+        }
+        if at < pad {
             let mut sums = [V::splat(0.0); E];
             for k in 0..named.rank {
-                let row = V::load(t.as_ptr().add(k * pad + at));
-                for (sum, start) in sums.iter_mut().zip(starts) {
-                    *sum = row.mul_add(V::splat(*named.rows.as_ptr().add(start + k)), *sum);
+                let vector = V::load(table.add(k * pad + at));
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    *sum = vector.mul_add(V::splat(*row.add(k)), *sum);
                 }
             }
             for (k, sum) in sums.iter().enumerate() {
-                let to = d.as_mut_ptr().add((first + k) * pad + at);
-                sum.mul(V::splat(scales[first + k])).store(to);
+                sum.mul(V::splat(scales[first + k])).store(d.as_mut_ptr().add((first + k) * pad + at));
             }
         }
     }
+    E
 }
 
 /// Adds up, over the rows `d` of `pad` numbers, the products `d d'` (the lower triangle of the first `rank` rows; beyond
@@ -176,34 +282,40 @@ pub(crate) unsafe fn gram<V: Vector>(
     debug_assert!(squares.len() == rank * pad && products.len() == pad);
     // SAFETY: as the caller vouches; every tile ends at or before `rank`.
     unsafe {
+        let count = values.len();
         for at in (0..pad).step_by(V::LANES) {
             // Rows above the vector's first column have nothing of the lower triangle in it.
             let mut row = at;
-            while row + 8 <= rank {
-                tile::<V, 8>(d, pad, values.len(), row, at, squares);
-                row += 8;
-            }
-            if row + 4 <= rank {
-                tile::<V, 4>(d, pad, values.len(), row, at, squares);
-                row += 4;
-            }
             while row < rank {
-                tile::<V, 1>(d, pad, values.len(), row, at, squares);
-                row += 1;
-            }
-            let mut sums = [V::splat(0.0); 4];
-            for (entry, &value) in values.iter().enumerate() {
-                let sum = &mut sums[entry % 4];
-                *sum = V::load(d.as_ptr().add(entry * pad + at)).mul_add(V::splat(value), *sum);
+                row += match rank - row {
+                    12.. => tile::<V, 12>(d, pad, count, row, at, squares),
+                    8.. => tile::<V, 8>(d, pad, count, row, at, squares),
+                    4.. => tile::<V, 4>(d, pad, count, row, at, squares),
+                    2.. => tile::<V, 2>(d, pad, count, row, at, squares),
+                    _ => tile::<V, 1>(d, pad, count, row, at, squares),
+                };
             }
             let to = products.as_mut_ptr().add(at);
-            let sum = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
-            sum.add(V::load(to)).store(to);
+            let mut sums = [V::load(to), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
+            let mut from = d.as_ptr().add(at);
+            let fours = values.chunks_exact(4);
+            let rest = fours.remainder();
+            for four in fours {
+                for (sum, &value) in sums.iter_mut().zip(four) {
+                    *sum = V::load(from).mul_add(V::splat(value), *sum);
+                    from = from.add(pad);
+                }
+            }
+            for (sum, &value) in sums.iter_mut().zip(rest) {
+                *sum = V::load(from).mul_add(V::splat(value), *sum);
+                from = from.add(pad);
+            }
+            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(to);
         }
     }
 }
 
-/// `R` rows of one column of vectors of `sum d d'`, kept in registers over all entries.
+/// `R` rows of one column of vectors of `sum d d'`, kept in registers over all entries. Returns how many rows.
 ///
 /// # Safety
 /// As for [`gram`], with `row + R <= rank` and `at + LANES <= pad`.
@@ -215,7 +327,7 @@ unsafe fn tile<V: Vector, const R: usize>(
     row: usize,
     at: usize,
     squares: &mut [f32],
-) {
+) -> usize {
     // SAFETY: as the caller vouches.
     unsafe {
         let mut sums: [V; R] = std::array::from_fn(|k| V::load(squares.as_ptr().add((row + k) * pad + at)));
@@ -231,19 +343,19 @@ unsafe fn tile<V: Vector, const R: usize>(
             sum.store(squares.as_mut_ptr().add((row + k) * pad + at));
         }
     }
+    R
 }
 
 /// For each entry the product of `w` and the row that it names.
 ///
 /// # Safety
-/// The machine must have `V`'s instructions; `w` must be `named.rank` numbers and zeros up to a whole vector; there must be
-/// a number of `out` per entry.
+/// The machine must have `V`'s instructions; `w` must be `named.stride` numbers, whole vectors; there must be a number of
+/// `out` per entry.
 #[inline(always)]
 pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, out: &mut [f32]) {
-    debug_assert!(
-        w.len().is_multiple_of(V::LANES) && w.len() >= named.rank && out.len() == named.indices.len()
-    );
-    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, and `load_part` stays in them.
+    debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride);
+    debug_assert!(out.len() <= named.indices.len());
+    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, which are as long as `w`.
     unsafe {
         for (four, out) in out.chunks_mut(4).enumerate() {
             let mut dots = [V::splat(0.0); 4];
@@ -252,7 +364,7 @@ pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, out: &mut [
                 named.look_ahead(entry);
                 let row = named.rows.as_ptr().add(named.start(entry));
                 for at in (0..w.len()).step_by(V::LANES) {
-                    *dot = part::<V>(row, at, named.rank).mul_add(V::load(w.as_ptr().add(at)), *dot);
+                    *dot = V::load(row.add(at)).mul_add(V::load(w.as_ptr().add(at)), *dot);
                 }
             }
             let mut sums = [0.0f32; 4];
@@ -268,31 +380,104 @@ pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, out: &mut [
 /// As for [`project`], `sum` in place of `w`, with a weight per entry.
 #[inline(always)]
 pub(crate) unsafe fn collect<V: Vector>(named: Named<'_>, weights: &[f32], sum: &mut [f32]) {
-    debug_assert!(sum.len().is_multiple_of(V::LANES) && sum.len() >= named.rank);
-    debug_assert!(weights.len() == named.indices.len());
+    debug_assert!(sum.len().is_multiple_of(V::LANES) && sum.len() == named.stride);
+    debug_assert!(weights.len() <= named.indices.len());
     // SAFETY: as in `project`.
     unsafe {
         for at in (0..sum.len()).step_by(V::LANES) {
-            let mut sums = [V::splat(0.0); 4];
-            for (entry, &weight) in weights.iter().enumerate() {
-                named.look_ahead(entry);
-                let row = named.rows.as_ptr().add(named.start(entry));
-                let sum = &mut sums[entry % 4];
-                *sum = part::<V>(row, at, named.rank).mul_add(V::splat(weight), *sum);
-            }
             let to = sum.as_mut_ptr().add(at);
-            let total = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
-            total.add(V::load(to)).store(to);
+            let mut sums = [V::load(to), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
+            for (first, four) in (0..).step_by(4).zip(weights.chunks(4)) {
+                for (k, (sum, &weight)) in sums.iter_mut().zip(four).enumerate() {
+                    let row = named.rows.as_ptr().add(named.start(first + k));
+                    *sum = V::load(row.add(at)).mul_add(V::splat(weight), *sum);
+                }
+            }
+            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(to);
         }
     }
 }
 
-/// The vector at `at` of a row of `rank` numbers, zeros after them.
+/// Adds to `sum` the rows that entries name, each times its product with `w`: [`project`] and [`collect`] in one, so that
+/// rows are read once.
 ///
 /// # Safety
-/// The row must be readable; `at` must be below `rank`.
+/// As for both.
 #[inline(always)]
-unsafe fn part<V: Vector>(row: *const f32, at: usize, rank: usize) -> V {
-    // SAFETY: as the caller vouches.
-    unsafe { if at + V::LANES <= rank { V::load(row.add(at)) } else { V::load_part(row.add(at), rank - at) } }
+unsafe fn project_and_collect<V: Vector>(w: &[f32], named: Named<'_>, count: usize, sum: &mut [f32]) {
+    debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride && sum.len() == w.len());
+    debug_assert!(count <= named.indices.len());
+    // SAFETY: as in `project`.
+    unsafe {
+        let row = |entry: usize| {
+            named.look_ahead(entry);
+            named.rows.as_ptr().add(named.start(entry))
+        };
+        let mut first = 0;
+        if w.len() == V::LANES {
+            let along = V::load(w.as_ptr());
+            let mut sums = [V::load(sum.as_ptr()), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
+            while first < count {
+                let mut rows = [V::splat(0.0); 4];
+                for (k, slot) in rows.iter_mut().take(count - first).enumerate() {
+                    *slot = V::load(row(first + k));
+                }
+                let mut dots = [0.0f32; 4];
+                V::sums(&rows.map(|row| row.mul(along))).store_four(&mut dots);
+                for ((sum, row), dot) in sums.iter_mut().zip(rows).zip(dots) {
+                    *sum = row.mul_add(V::splat(dot), *sum);
+                }
+                first += 4;
+            }
+            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(sum.as_mut_ptr());
+            return;
+        }
+        while first < count {
+            let here = (count - first).min(4);
+            let mut rows = [named.rows.as_ptr(); 4];
+            let mut products = [V::splat(0.0); 4];
+            for (k, (slot, product)) in rows.iter_mut().zip(&mut products).take(here).enumerate() {
+                *slot = row(first + k);
+                for at in (0..w.len()).step_by(V::LANES) {
+                    *product = V::load(slot.add(at)).mul_add(V::load(w.as_ptr().add(at)), *product);
+                }
+            }
+            let mut dots = [0.0f32; 4];
+            V::sums(&products).store_four(&mut dots);
+            for at in (0..w.len()).step_by(V::LANES) {
+                let to = sum.as_mut_ptr().add(at);
+                let mut total = V::load(to);
+                for (row, &dot) in rows.iter().zip(&dots).take(here) {
+                    total = V::load(row.add(at)).mul_add(V::splat(dot), total);
+                }
+                total.store(to);
+            }
+            first += 4;
+        }
+    }
+}
+
+/// With `w = p sum_o weights[o] slices[o]`: adds `weights[o] sum_e (w . b_e) b_e` to slice `o` of the products, over the rows `b`
+/// that the first `count` entries name. `buffer` is for two rows.
+///
+/// # Safety
+/// As for [`fold`], [`project_and_collect`] and [`unfold`].
+#[inline(always)]
+pub(crate) unsafe fn product<V: Vector>(
+    slices: &[f32],
+    (weights, precision): (&[f32], f32),
+    named: Named<'_>,
+    count: usize,
+    buffer: &mut [f32],
+    products: &mut [f32],
+) {
+    let (w, sum) = buffer.split_at_mut(named.stride);
+    // SAFETY: as the caller vouches; both parts of the buffer are as long as a row.
+    unsafe {
+        fold::<V>(slices, weights, w);
+        w.iter_mut().for_each(|value| *value *= precision);
+        sum.fill(0.0);
+        project_and_collect::<V>(w, named, count, sum);
+        unfold::<V>(sum, weights, products);
+    }
 }

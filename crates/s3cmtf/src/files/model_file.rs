@@ -299,7 +299,10 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
         Some(choice) => model.with_choice(choice),
         None => Ok(model),
     });
-    let choice_weights = header.choice_weights.filter(ChoiceWeights::are_usable);
+    let choice_weights = header.choice_weights;
+    if choice_weights.as_ref().is_some_and(|weights| !weights.are_usable()) {
+        return Err("has choice_weights that no training gives: they are numbers above zero".into());
+    }
     let model = model.map(|model| Model { choice_weights, ..model });
     let model = model.map(|model| model.with_value(header.value).with_likelihood(header.likelihood));
     model.map_err(|error| error.to_string().into())

@@ -91,8 +91,8 @@ pub(crate) mod tests {
         let ranks = [1, 2, 1, 3];
         let view = view(&indices, &[1.0], (0, 2), &[1], &ranks);
         let factors: [&[f32]; 4] = [&[1.0], &[0.0, 0.0, 2.0, 3.0], &[1.0], &[1.0, 1.0, 1.0, 5.0, 7.0, 11.0]];
-        let mut weights = Vec::new();
-        view.weigh(&factors, &ranks, &[1, 1], &mut weights);
+        let mut buffer = Vec::new();
+        let weights = view.weights(&factors, &ranks, &[1, 1], &mut buffer);
         assert_eq!(weights, [10.0, 14.0, 22.0, 15.0, 21.0, 33.0]);
     }
 }

@@ -86,6 +86,8 @@ pub(crate) struct Block<'a> {
     starts: &'a [u32],
     partners: &'a [u32],
     values: &'a [f32],
+    /// How many modes the rest has.
+    width: usize,
     /// Which entry of all nodes comes first in the view.
     first: usize,
 }
@@ -97,6 +99,7 @@ pub(crate) struct EntryRun<'a> {
     pub(crate) rest: &'a [u32],
     /// Which entry of the view its first is.
     pub(crate) first: usize,
+    /// Of its entries, and of those that come after them.
     pub(crate) partners: &'a [u32],
     pub(crate) values: &'a [f32],
 }
@@ -196,6 +199,7 @@ impl View {
                     starts,
                     partners: &arrays.partners[entries],
                     values,
+                    width,
                     first: self.first,
                 })
             }
@@ -208,40 +212,63 @@ impl View {
                 let (starts, words) = words.split_at(runs.len() + 1);
                 let (partners, values) = words.split_at(words.len() / 2);
                 let values = bytemuck::cast_slice(values);
-                Ok(Block { rows, rest, starts, partners, values, first: self.first })
+                Ok(Block { rows, rest, starts, partners, values, width, first: self.first })
             }
         }
     }
 
     /// The product of the values of the rest's rows of a run, for each combination of their concepts.
-    pub(crate) fn weigh(&self, factors: &[&[f32]], ranks: &[usize], rows: &[u32], weights: &mut Vec<f32>) {
-        weights.clear();
-        weights.push(1.0);
-        for (&row, &other) in rows.iter().zip(&self.rest) {
-            let rank = ranks[other];
-            let row = &factors[other][row as usize * rank..][..rank];
-            let before = weights.len();
-            weights.resize(before * rank, 0.0);
+    pub(crate) fn weights<'a>(
+        &self,
+        factors: &[&'a [f32]],
+        ranks: &[usize],
+        rows: &[u32],
+        buffer: &'a mut Vec<f32>,
+    ) -> &'a [f32] {
+        let row = |place: usize| {
+            let (mode, row) = (self.rest[place], rows[place] as usize);
+            &factors[mode][row * ranks[mode]..][..ranks[mode]]
+        };
+        if let [_] = self.rest[..] {
+            return row(0);
+        }
+        buffer.clear();
+        buffer.push(1.0);
+        for place in 0..self.rest.len() {
+            let row = row(place);
+            let before = buffer.len();
+            buffer.resize(before * row.len(), 0.0);
             // From the back, so that no weight is overwritten before it is used.
             for place in (0..before).rev() {
-                let weight = weights[place];
-                let products = weights[place * rank..(place + 1) * rank].iter_mut();
+                let weight = buffer[place];
+                let products = buffer[place * row.len()..(place + 1) * row.len()].iter_mut();
                 products.zip(row).for_each(|(product, value)| *product = weight * value);
             }
         }
+        buffer
     }
 }
 
 impl<'a> Block<'a> {
+    /// The rows of a run in the modes of the rest.
+    pub(crate) fn rest(&self, run: usize) -> &'a [u32] {
+        &self.rest[run * self.width..(run + 1) * self.width]
+    }
+
+    /// How many entries a run has.
+    pub(crate) fn len(&self, run: usize) -> usize {
+        (self.starts[run + 1] - self.starts[run]) as usize
+    }
+
+    /// The entries of runs, one behind the other: the partner's rows, with those of all entries that come after them, and values.
+    pub(crate) fn entries(&self, runs: Range<usize>) -> (&'a [u32], &'a [f32]) {
+        let place = |run: usize| (self.starts[run] - self.starts[0]) as usize;
+        (&self.partners[place(runs.start)..], &self.values[place(runs.start)..place(runs.end)])
+    }
+
     pub(crate) fn run(&self, run: usize) -> EntryRun<'a> {
-        let (first, width) = (self.starts[run], self.rest.len() / self.rows.len());
-        let entries = (first - self.starts[0]) as usize..(self.starts[run + 1] - self.starts[0]) as usize;
-        EntryRun {
-            row: self.rows[run],
-            rest: &self.rest[run * width..(run + 1) * width],
-            first: self.first + first as usize,
-            partners: &self.partners[entries.clone()],
-            values: &self.values[entries],
-        }
+        let (partners, values) = self.entries(run..run + 1);
+        let first = self.first + self.starts[run] as usize;
+        EntryRun { row: self.rows[run], rest: self.rest(run), first, partners, values }
     }
 }

@@ -1,6 +1,19 @@
 //! The designs of a row's entries, and the sums of their products.
 
-use s3cmtf_kernels::{CHUNK, NormalEquations};
+use s3cmtf_kernels::{Aligned, CHUNK, NormalEquations, prefetch};
+
+/// How many entries before its use a row is fetched.
+const AHEAD: usize = 12;
+/// The numbers in a line of the cache.
+const LINE: usize = 16;
+
+/// Fetches the row of the entry that comes so many after a place in a list of entries' rows.
+pub(super) fn look_ahead(rows: &[f32], width: usize, indices: &[u32], place: usize) {
+    if let Some(&index) = indices.get(place + AHEAD) {
+        let first = index as usize * width;
+        (first..first + width).step_by(LINE).for_each(|number| prefetch(rows, number));
+    }
+}
 
 /// The designs of entries, until there are enough to be summed up.
 pub(super) struct Designs {
@@ -8,7 +21,7 @@ pub(super) struct Designs {
     width: usize,
     /// The product of the rows that the entries of a run share.
     head: Vec<f32>,
-    designs: Vec<f32>,
+    designs: Aligned,
     values: Vec<f32>,
     squares: Vec<f32>,
     products: Vec<f32>,
@@ -21,7 +34,7 @@ impl Designs {
             kernels,
             width,
             head: vec![1.0; width],
-            designs: vec![0.0; CHUNK * pad],
+            designs: Aligned::new(CHUNK * pad),
             values: Vec::with_capacity(CHUNK),
             squares: vec![0.0; width * pad],
             products: vec![0.0; pad],
@@ -45,7 +58,7 @@ impl Designs {
     /// Takes up an entry of the run, with its row of the last mode; the design is multiplied by `scale`.
     pub(super) fn add(&mut self, row: &[f32], scale: f32, value: f32, sums: &mut [f64]) {
         let start = self.values.len() * self.kernels.pad();
-        let design = &mut self.designs[start..][..self.width];
+        let design = &mut self.designs.as_mut_slice()[start..][..self.width];
         design
             .iter_mut()
             .zip(self.head.iter().zip(row))
@@ -61,7 +74,7 @@ impl Designs {
         let (pad, width) = (self.kernels.pad(), self.width);
         self.squares.fill(0.0);
         self.products.fill(0.0);
-        let designs = &self.designs[..self.values.len() * pad];
+        let designs = &self.designs.as_slice()[..self.values.len() * pad];
         self.kernels.gram(designs, &self.values, &mut self.squares, &mut self.products);
         self.values.clear();
         let (system, target) = sums.split_at_mut(width * width);

@@ -3,6 +3,7 @@
 use super::super::seal;
 use super::*;
 use crate::files::owned::check_not_owned;
+use crate::model::ChoiceWeights;
 use crate::table::{Binning, time::Bin};
 use crate::{
     Choice, Core, CoupledFactor, DataRecord, Entries, Epoch, Factor, Likelihood, Mode, Naming, Offsets,
@@ -85,7 +86,7 @@ fn full() -> Model {
     };
     let genres = Mode::with_present("column", 3, vec![0, 2]).unwrap();
     let genres = genres.named(naming("genres", &["Comedy", "", "Drama"])).unwrap();
-    Model::new(
+    let model = Model::new(
         modes,
         Core::full(vec![2, 3, 1], (0..6).map(|i| i as f32 / 7.0).collect()),
         vec![factor(4, 2), factor(3, 3), factor(2, 1)],
@@ -111,7 +112,9 @@ fn full() -> Model {
     })
     .unwrap()
     .with_choice(Choice::new([factor(4, 2), factor(3, 2)]))
-    .unwrap()
+    .unwrap();
+    let weights = ChoiceWeights { lambda: 0.1, absent: 0.25, confidence: 0.0, mean: 1.5 };
+    Model { choice_weights: Some(weights), ..model }
 }
 
 fn squared(mut factor: Factor) -> Factor {
@@ -260,6 +263,7 @@ fn broken_models_say_what_is_wrong() {
         ("offset.0", "offset.9", "has no tensor \"offset.0\""),
         ("choice.1", "choice.9", "has no tensor \"choice.1\""),
         (r#",\"choice\":true"#, "", "has a tensor \"choice."),
+        (r#"\"absent\":0.25"#, r#"\"absent\":-0.5"#, "has choice_weights that no training gives"),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.0,1000.0]", "the offsets do not fit the model"),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.1]", "the offsets do not fit the model"),
         ("\\\"noise\\\":0.3", "\\\"noise\\\":-0.3", "the uncertainty does not fit the model"),

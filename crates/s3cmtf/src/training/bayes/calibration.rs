@@ -180,7 +180,7 @@ impl Calibration {
         augmentation: Option<&Augmentation>,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
-            let pass = Pass { view: &self.held.0, ranks, factors, nodes };
+            let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes);
             let all = pass.each(&core.values, |_, prediction| prediction)?;
             if epoch >= self.spread_from() {
                 for ([sum, squares], &drawn) in self.draws.iter_mut().zip(&all) {

@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use s3cmtf_kernels::CHUNK;
 
 use super::augmentation::{Augmentation, TELLING};
-use super::noise::Noise;
 use super::pass::{Chunk, Pass};
 use super::random::{Generator, Streams, gamma, normal};
 use crate::Error;
-use crate::layout::{EntryRun, View};
 use crate::likelihood::{self, Likelihood};
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
+
+/// The product of X'WX, with precisions W, and a core, in the order of a pass.
+type Product<'a> = dyn Fn(&[f32]) -> Result<Vec<f32>, Error> + 'a;
 
 // A word of random bits has a sign for each entry of a chunk.
 const _: () = assert!(CHUNK <= 64);
@@ -165,49 +166,39 @@ impl CoreState {
         self.index(place).zip(&self.concepts).map(|(k, precisions)| precisions[k]).product()
     }
 
-    /// Draws the tensor's precision and then, if `all`, the core and its prior.
+    /// Draws the core and its prior, if `all`; returns the sum of squared errors before that, each times its rows' shares.
     pub(super) fn draw(
         &mut self,
         pass: &Pass<'_>,
-        noise: &mut Noise,
+        tau: f64,
         all: bool,
         streams: Streams,
-    ) -> Result<(), Error> {
+    ) -> Result<f64, Error> {
         let layout = pass.layout();
         let packed = layout.pack(&self.values);
-        let shares = Shares { view: pass.view, roots: &noise.roots };
-        let old_tau = noise.tau;
+        let scatter = (1.0 / tau).sqrt() as f32;
         // What is left in place of predictions: w (x - x~) + sqrt(w / tau) e, with e of variance one. Signs are as good as
         // normal numbers here, where thousands of them are summed up, and cost nothing.
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
             let mut signs = streams.signs(chunk.first);
-            let base = shares.of_run(&chunk.run);
+            let base = pass.root(&chunk.run);
             let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
-                let root = base * shares.of_partner(partner);
-                let error = root * likelihood::residual(value, *slot);
+                // Predictions and rows have the root of the partner's share in them.
+                let error = base * likelihood::residual(pass.partner.root(partner) * value, *slot);
                 sum += f64::from(error) * f64::from(error);
-                let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
+                let sign = if signs & 1 == 0 { scatter } else { -scatter };
                 signs >>= 1;
-                *slot = root * (error + sign / old_tau.sqrt() as f32);
+                *slot = base * (error + sign);
             }
             sum
         };
         let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
-            let weigh = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-                let base = shares.of_run(&chunk.run);
-                for (slot, &partner) in predictions.iter_mut().zip(chunk.partners) {
-                    let root = base * shares.of_partner(partner);
-                    *slot *= root * root;
-                }
-                0.0
-            };
-            self.step(pass, &weigh, old_tau, &gradient, streams)?;
+            self.step(pass, &|direction| pass.product(direction), tau, &gradient, streams)?;
         }
-        noise.draw_tau(squares, pass.view.entries, streams);
-        Ok(())
+        Ok(squares)
     }
 
     /// Draws the core, its prior and the dispersion, where the likelihood is not Gaussian.
@@ -242,7 +233,8 @@ impl CoreState {
             }
             0.0
         };
-        self.step(pass, &weigh, 1.0, &gradient, streams)?;
+        let product = |direction: &[f32]| Ok(pass.go(direction, true, &weigh)?.1);
+        self.step(pass, &product, 1.0, &gradient, streams)?;
         if augmentation.likelihood == Likelihood::Counts {
             let every = (pass.view.entries / TELLING).max(1) as u64;
             let entries = pass.some(&self.values, every, |value, sampled| [value, sampled])?;
@@ -251,11 +243,11 @@ impl CoreState {
         Ok(())
     }
 
-    /// Draws the core and its prior; `weigh` multiplies what is there for each entry with its precision in units of `tau`.
+    /// Draws the core and its prior; `product` is that of a core with X'WX, with precisions W in units of `tau`.
     fn step(
         &mut self,
         pass: &Pass<'_>,
-        weigh: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
+        product: &Product<'_>,
         tau: f64,
         gradient: &[f32],
         streams: Streams,
@@ -285,9 +277,8 @@ impl CoreState {
         let mut length = dot(&residual, &residual);
         for _ in 0..STEPS {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
-            let (_, product) = pass.go(&layout.pack(&narrow), true, weigh)?;
             let mut product: Vec<f64> = layout
-                .unpack(&product)
+                .unpack(&product(&layout.pack(&narrow))?)
                 .iter()
                 .zip(&direction)
                 .zip(&precisions)
@@ -392,22 +383,4 @@ pub(super) fn rescale(core: &mut [f32], ranks: &[usize], mode: usize, k: usize, 
     let inner: usize = ranks[mode + 1..].iter().product();
     let slices = core.chunks_exact_mut(inner).skip(k).step_by(ranks[mode]);
     slices.flatten().for_each(|value| *value /= by);
-}
-
-/// The square roots of entries' shares of the precision.
-struct Shares<'a> {
-    view: &'a View,
-    roots: &'a [Vec<f32>],
-}
-
-impl Shares<'_> {
-    fn of_run(&self, run: &EntryRun<'_>) -> f32 {
-        let own = self.roots[self.view.mode][run.row as usize];
-        let rest = run.rest.iter().zip(&self.view.rest);
-        own * rest.map(|(&row, &rest)| self.roots[rest][row as usize]).product::<f32>()
-    }
-
-    fn of_partner(&self, partner: u32) -> f32 {
-        self.roots[self.view.partner][partner as usize]
-    }
 }

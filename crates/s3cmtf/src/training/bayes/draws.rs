@@ -33,7 +33,9 @@ pub(super) struct Drawer<'a> {
     precision: Vec<f64>,
     pull: Vec<f64>,
     values: f64,
-    /// The system without the first concept.
+    /// The same with the prior and the precision, and the system without the first concept.
+    all: Vec<f64>,
+    all_pull: Vec<f64>,
     system: Vec<f64>,
     row: Vec<f64>,
 }
@@ -49,6 +51,8 @@ impl<'a> Drawer<'a> {
             precision: vec![0.0; rank * rank],
             pull: vec![0.0; rank],
             values: 0.0,
+            all: Vec::new(),
+            all_pull: Vec::new(),
             system: Vec::new(),
             row: vec![0.0; rank],
         }
@@ -82,12 +86,15 @@ impl<'a> Drawer<'a> {
         let free = rank - 1;
 
         // The precision and the pull of all that is known, first concept included.
-        let mut precision: Vec<f64> = self.precision.iter().map(|sum| weight * sum).collect();
-        let mut pull: Vec<f64> = self.pull.iter().map(|sum| weight * sum).collect();
+        let (precision, pull) = (&mut self.all, &mut self.all_pull);
+        precision.clear();
+        precision.extend(self.precision.iter().map(|sum| weight * sum));
+        pull.clear();
+        pull.extend(self.pull.iter().map(|sum| weight * sum));
         let prior = |k: usize| if k > OFFSET { noise.hurdle } else { 1.0 };
         (1..rank).for_each(|k| precision[k * rank + k] += prior(k));
         for matrix in matrices.iter().filter(|matrix| matrix.mode == view.mode) {
-            matrix.pull_row(row, factors[view.mode], means, &mut precision, &mut pull);
+            matrix.pull_row(row, factors[view.mode], means, precision, pull);
         }
         if let Some(mean) = means.get(row * rank..(row + 1) * rank) {
             (1..rank).for_each(|k| pull[k] += prior(k) * f64::from(mean[k]));

@@ -235,9 +235,13 @@ impl Sampler {
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let nodes = &self.nodes;
-        let pass = Pass { view: &self.views[self.lead], ranks: &self.ranks, factors: &factors, nodes };
+        let roots = self.augmentation.is_none().then_some(&self.noise.roots[..]);
+        let pass = Pass::new(&self.views[self.lead], (&self.ranks, &factors), roots, nodes);
         match &mut self.augmentation {
-            None => self.core.draw(&pass, &mut self.noise, epoch >= CORE_FROM, streams)?,
+            None => {
+                let squares = self.core.draw(&pass, self.noise.tau, epoch >= CORE_FROM, streams)?;
+                self.noise.draw_tau(squares, self.entries(), streams);
+            }
             Some(augmentation) if epoch >= CORE_FROM => {
                 self.core.draw_augmented(&pass, augmentation, streams)?;
             }
@@ -283,12 +287,7 @@ impl Sampler {
             if self.augmentation.is_some() {
                 let (factors, core) = self.current(true)?;
                 let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-                let pass = Pass {
-                    view: calibration.held(),
-                    ranks: &self.ranks,
-                    factors: &factors,
-                    nodes: &self.nodes,
-                };
+                let pass = Pass::new(calibration.held(), (&self.ranks, &factors), None, &self.nodes);
                 let held = pass.each(core, |value, sampled| [value, sampled])?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
                 if let Some(augmentation) = &self.augmentation {
@@ -403,7 +402,7 @@ impl Sampler {
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
         let (range, largest, averaged) = (self.allowed(), self.frame.range[1], self.is_typical());
         let squares = |view: &View| {
-            let pass = Pass { view, ranks: &self.ranks, factors: &factors, nodes: &self.nodes };
+            let pass = Pass::new(view, (&self.ranks, &factors), None, &self.nodes);
             match &self.augmentation {
                 None => pass.squared_error(core, &|sampled| likelihood::mean(sampled, range)),
                 Some(augmentation) => {

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use s3cmtf_kernels::CHUNK;
+use s3cmtf_kernels::{Aligned, CHUNK};
 
 use crate::Error;
-use crate::layout::{CoreOrder, EntryRun, View};
+use crate::layout::{CoreOrder, EntryRun, PartnerRows, View};
 #[cfg(test)]
 use crate::likelihood;
 use crate::nodes::Nodes;
@@ -18,6 +18,9 @@ pub(super) struct Pass<'a> {
     pub(super) view: &'a View,
     pub(super) ranks: &'a [usize],
     pub(super) factors: &'a [&'a [f32]],
+    /// The square roots of the rows' shares of the precision, if predictions are to be multiplied with that of their partner.
+    roots: Option<&'a [Vec<f32>]>,
+    pub(super) partner: PartnerRows,
     pub(super) nodes: &'a Nodes,
 }
 
@@ -33,7 +36,38 @@ pub(super) struct Chunk<'a> {
 /// What a pass comes to: the sum of what was made of each entry, and a gradient, empty if none was asked for.
 pub(super) type Passed = (f64, Vec<f32>);
 
-impl Pass<'_> {
+/// What is made of the runs of a strip.
+type OfStrip<'a> = dyn Fn(Strip<'_>, Range<usize>) -> Result<Passed, Error> + Sync + 'a;
+
+/// What is done with the entries of a strip.
+enum Visit<'v> {
+    /// Each chunk and its predictions are seen, and a gradient is collected of what is left in place of the predictions, if that
+    /// is wanted.
+    Chunks { visit: &'v mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64, gradient: bool },
+    /// Predictions times precisions are collected.
+    Product,
+}
+
+impl<'a> Pass<'a> {
+    /// Passes over a view; `roots` if entries have precisions of their own.
+    pub(super) fn new(
+        view: &'a View,
+        (ranks, factors): (&'a [usize], &'a [&'a [f32]]),
+        roots: Option<&'a [Vec<f32>]>,
+        nodes: &'a Nodes,
+    ) -> Self {
+        let partner = PartnerRows::new(view, ranks, factors, roots);
+        Pass { view, ranks, factors, roots, partner, nodes }
+    }
+
+    /// The root of the precision that the entries of a run have of all rows but their partner's.
+    pub(super) fn root(&self, run: &EntryRun<'_>) -> f32 {
+        let Some(roots) = self.roots else { return 1.0 };
+        let rest = run.rest.iter().zip(&self.view.rest);
+        let rest = rest.map(|(&row, &rest)| roots[rest][row as usize]).product::<f32>();
+        roots[self.view.mode][run.row as usize] * rest
+    }
+
     pub(super) fn layout(&self) -> CoreOrder {
         let View { mode, partner, rest, normal, .. } = self.view;
         let order: Vec<usize> = [*mode].into_iter().chain(rest.iter().copied()).chain([*partner]).collect();
@@ -76,13 +110,15 @@ impl Pass<'_> {
         let strips: Result<Vec<Vec<T>>, Error> = strips
             .map(|runs| {
                 let mut all = Vec::new();
-                Strip::new(self, &packed, false).go(runs, &mut |chunk, predictions| {
+                let mut visit = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
                     let both = chunk.values.iter().zip(predictions.iter());
                     let taken = (chunk.first as u64..).zip(both);
                     let taken = taken.filter(|(place, _)| every == 1 || mix(*place).is_multiple_of(every));
                     all.extend(taken.map(|(_, (&value, &prediction))| of(value, prediction)));
                     0.0
-                })?;
+                };
+                Strip::new(self, &packed)
+                    .go(runs, &mut Visit::Chunks { visit: &mut visit, gradient: false })?;
                 Ok(all)
             })
             .collect();
@@ -114,16 +150,25 @@ impl Pass<'_> {
         gradient: bool,
         visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
     ) -> Result<Passed, Error> {
-        let strips = self.view.strips.len().saturating_sub(1);
-        let own: Result<Vec<Passed>, Error> = (0..strips)
-            .into_par_iter()
-            .map(|strip| {
-                let runs = self.view.strips[strip]..self.view.strips[strip + 1];
-                Strip::new(self, core, gradient).go(runs, &mut |c, p| visit(c, p))
-            })
-            .collect();
+        self.strips(core, gradient, &|strip, runs| {
+            strip.go(runs, &mut Visit::Chunks { visit: &mut |chunk, slots| visit(chunk, slots), gradient })
+        })
+    }
+
+    /// The sum over entries of what a core predicts of each, times its precision, times the derivative by the core. Entries are
+    /// read once, and their values are not.
+    pub(super) fn product(&self, core: &[f32]) -> Result<Vec<f32>, Error> {
+        let (_, product) = self.strips(core, true, &|strip, runs| strip.go(runs, &mut Visit::Product))?;
+        Ok(product)
+    }
+
+    /// What all strips come to, in their order.
+    fn strips(&self, core: &[f32], gradient: bool, of: &OfStrip<'_>) -> Result<Passed, Error> {
+        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
+        let own: Result<Vec<Passed>, Error> = strips.map(|runs| of(Strip::new(self, core), runs)).collect();
         let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own?.into_iter().unzip();
-        let (sums, gradients) = self.nodes.gather_both(sums, gradients.concat())?;
+        let gradients = if gradient { gradients.concat() } else { Vec::new() };
+        let (sums, gradients) = self.nodes.gather_both(sums, gradients)?;
         let mut gradients = gradients.chunks_exact(core.len().max(1));
         let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
         for strip in gradients {
@@ -141,38 +186,33 @@ struct Strip<'a> {
     core: &'a [f32],
     gradient: Vec<f32>,
     /// The core along a row: a row of the partner's concepts for each combination of the rest's; and its gradient.
-    along_row: Vec<f32>,
-    row_gradient: Vec<f32>,
-    /// The same along a run: one row.
-    along_run: Vec<f32>,
-    run_gradient: Vec<f32>,
+    along_row: Aligned,
+    row_gradient: Aligned,
+    /// The same along a run: one row each.
+    run_buffer: Aligned,
     weights: Vec<f32>,
 }
 
 impl<'a> Strip<'a> {
-    fn new(pass: &'a Pass<'a>, core: &'a [f32], gradient: bool) -> Self {
+    fn new(pass: &'a Pass<'a>, core: &'a [f32]) -> Self {
         let row = core.len() / pass.ranks[pass.view.mode];
         let run = pass.view.normal.partner_pad();
         Strip {
             pass,
             core,
-            gradient: vec![0.0; if gradient { core.len() } else { 0 }],
-            along_row: vec![0.0; row],
-            row_gradient: vec![0.0; row],
-            along_run: vec![0.0; run],
-            run_gradient: vec![0.0; run],
+            gradient: vec![0.0; core.len()],
+            along_row: Aligned::new(row),
+            row_gradient: Aligned::new(row),
+            run_buffer: Aligned::new(2 * run),
             weights: Vec::new(),
         }
     }
 
-    fn go(
-        mut self,
-        runs: Range<usize>,
-        visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64,
-    ) -> Result<Passed, Error> {
+    fn go(mut self, runs: Range<usize>, visit: &mut Visit<'_>) -> Result<Passed, Error> {
         let view = self.pass.view;
         let (mut total, mut last) = (0.0, None);
         let mut buffer = Vec::new();
+        let gradient = !matches!(visit, Visit::Chunks { gradient: false, .. });
         let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
         let pieces =
             (first..view.pieces.len()).take_while(|&piece| view.pieces[piece].runs().start < runs.end);
@@ -182,14 +222,14 @@ impl<'a> Strip<'a> {
             for run in runs.start.max(own.start)..runs.end.min(own.end) {
                 let run = block.run(run - own.start);
                 if last != Some(run.row) {
-                    self.end_row(last);
-                    view.normal.fold(self.core, self.row(run.row), &mut self.along_row);
+                    self.end_row(last.filter(|_| gradient));
+                    view.normal.fold(self.core, self.row(run.row), self.along_row.as_mut_slice());
                     last = Some(run.row);
                 }
                 total += self.go_run(run, visit);
             }
         }
-        self.end_row(last);
+        self.end_row(last.filter(|_| gradient));
         Ok((total, self.gradient))
     }
 
@@ -199,35 +239,47 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    fn go_run(&mut self, run: EntryRun<'_>, visit: &mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64) -> f64 {
-        let Pass { view, ranks, factors, .. } = *self.pass;
+    fn go_run(&mut self, run: EntryRun<'_>, visit: &mut Visit<'_>) -> f64 {
+        let Pass { view, ranks, factors, ref partner, .. } = *self.pass;
+        let normal = &view.normal;
+        let weights = view.weights(factors, ranks, run.rest, &mut self.weights);
+        let (visit, gradient) = match visit {
+            Visit::Chunks { visit, gradient } => (visit, *gradient),
+            Visit::Product => {
+                let weights = (weights, self.pass.root(&run).powi(2));
+                let entries = (run.partners, run.values.len());
+                let (buffer, products) = (self.run_buffer.as_mut_slice(), self.row_gradient.as_mut_slice());
+                normal.product(self.along_row.as_slice(), weights, partner.rows(), entries, buffer, products);
+                return 0.0;
+            }
+        };
+        let (along_run, run_gradient) = self.run_buffer.as_mut_slice().split_at_mut(normal.partner_pad());
+        normal.fold(self.along_row.as_slice(), weights, along_run);
+        run_gradient.fill(0.0);
         let mut predictions = [0.0f32; CHUNK];
         let mut total = 0.0;
-        view.weigh(factors, ranks, run.rest, &mut self.weights);
-        view.normal.fold(&self.along_row, &self.weights, &mut self.along_run);
-        self.run_gradient.fill(0.0);
         for first in (0..run.values.len()).step_by(CHUNK) {
             let range = first..(first + CHUNK).min(run.values.len());
             let predictions = &mut predictions[..range.len()];
-            let (partners, values) = (&run.partners[range.clone()], &run.values[range]);
-            view.normal.project(&self.along_run, factors[view.partner], partners, predictions);
+            let (partners, values) = (&run.partners[first..], &run.values[range]);
+            normal.project(along_run, partner.rows(), partners, predictions);
             total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
-            if !self.gradient.is_empty() {
-                view.normal.collect(factors[view.partner], partners, predictions, &mut self.run_gradient);
+            if gradient {
+                normal.collect(partner.rows(), partners, predictions, run_gradient);
             }
         }
-        if !self.gradient.is_empty() {
-            view.normal.unfold(&self.run_gradient, &self.weights, &mut self.row_gradient);
+        if gradient {
+            normal.unfold(run_gradient, weights, self.row_gradient.as_mut_slice());
         }
         total
     }
 
     /// Adds the gradient along a row, if there was one, to that of the core.
     fn end_row(&mut self, row: Option<u32>) {
-        if let (Some(row), false) = (row, self.gradient.is_empty()) {
+        if let Some(row) = row {
             let row = self.row(row);
-            self.pass.view.normal.unfold(&self.row_gradient, row, &mut self.gradient);
-            self.row_gradient.fill(0.0);
+            self.pass.view.normal.unfold(self.row_gradient.as_slice(), row, &mut self.gradient);
+            self.row_gradient.as_mut_slice().fill(0.0);
         }
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
-use super::sums::{Folded, RowSums, Summer};
+use super::sums::{Others, RowSums, Summer};
 use crate::Error;
 use crate::layout::{Block, Piece};
 
@@ -26,7 +26,7 @@ impl RowConditional<'_> {
     /// # Errors
     /// If entries cannot be read.
     pub(super) fn draw(&self, mean: Option<(&mut NaturalParams, f32)>) -> Result<Option<Drawn>, Error> {
-        let folded = Folded::new(self);
+        let others = Others::new(self);
         let (natural_params, share) =
             mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
         let (natural_params, shared) = self.deal(natural_params);
@@ -34,7 +34,7 @@ impl RowConditional<'_> {
             .into_par_iter()
             .zip(natural_params)
             .map_init(
-                || (Summer::new(self, &folded), Drawer::new(self, share), Vec::new()),
+                || (Summer::new(self, &others), Drawer::new(self, share), Vec::new()),
                 |(summer, drawer, buffer), (piece, natural_params)| {
                     if self.interrupt.load(Ordering::Relaxed) {
                         return Ok(RowPart::Rows(Drawn::default()));
@@ -64,8 +64,7 @@ impl RowConditional<'_> {
         let block = self.view.block(piece, buffer)?;
         Ok(match &self.view.pieces[piece] {
             Piece::Part { row, runs } => {
-                summer.clear();
-                (0..runs.len()).for_each(|run| summer.add_run(block.run(run)));
+                summer.sum(&block, 0..runs.len());
                 RowPart::Sums(*row, summer.sums.clone())
             }
             Piece::Rows { rows, .. } => {
@@ -88,11 +87,11 @@ impl RowConditional<'_> {
         let rank = self.ranks[self.view.mode];
         let mut natural_params = natural_params.chunks_exact_mut(NaturalParams::len(rank));
         for row in rows {
-            summer.clear();
+            let first = run;
             while block.rows.get(run).is_some_and(|&other| other as usize == row) {
-                summer.add_run(block.run(run));
                 run += 1;
             }
+            summer.sum(block, first..run);
             drawer.clear();
             drawer.add(&summer.sums);
             drawer.draw(row, &mut drawn, natural_params.next().unwrap_or_default());

@@ -1,11 +1,12 @@
 //! Sums over the entries of a row: all that a draw has to know of them, whoever has the entries.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
-use s3cmtf_kernels::CHUNK;
+use s3cmtf_kernels::{Aligned, CHUNK};
 
 use super::conditional::RowConditional;
-use crate::layout::CoreOrder;
-use crate::layout::EntryRun;
+use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows};
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
@@ -19,115 +20,189 @@ pub(super) struct RowSums {
     pub(super) values: f64,
 }
 
-/// What the core becomes along the rest of a run: a row per concept of the partner, a number per concept of the mode.
-pub(super) struct Folded {
+/// What all rows of a mode are summed up with.
+pub(super) struct Others {
+    /// The partner's rows, each times the root of its share.
+    partner: PartnerRows,
+    /// The core, and what it becomes along the rest of a run: a row per concept of the partner, a number per concept of the mode.
     core: Vec<f32>,
     len: usize,
-    /// For each row of the only mode of the rest; empty if there are too many.
-    table: Vec<f32>,
+    /// That, for each row of the only mode of the rest; empty if there are too many.
+    tables: Aligned,
 }
 
-impl Folded {
+impl Others {
     pub(super) fn new(given: &RowConditional<'_>) -> Self {
         let view = given.view;
         let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
         let core = CoreOrder::new(given.ranks, &order, view.normal.pad()).pack(given.core);
         let len = given.ranks[view.partner] * view.normal.pad();
-        let table = match view.rest.as_slice() {
-            [] => core.clone(),
+        let tables = match view.rest.as_slice() {
+            [] => Aligned::from(core.clone()),
             &[rest] => {
                 let rows = given.factors[rest].len() / given.ranks[rest];
-                let mut table = Vec::new();
+                let mut tables = Aligned::default();
                 if rows <= view.runs && rows * len <= TABLE {
-                    table.resize(rows * len, 0.0);
+                    tables = Aligned::new(rows * len);
                     let rows = given.factors[rest].par_chunks_exact(given.ranks[rest]);
-                    table
+                    tables
+                        .as_mut_slice()
                         .par_chunks_exact_mut(len)
                         .zip(rows)
-                        .for_each(|(folded, row)| view.normal.fold(&core, row, folded));
+                        .for_each(|(table, row)| view.normal.fold(&core, row, table));
                 }
-                table
+                tables
             }
-            _ => Vec::new(),
+            _ => Aligned::default(),
         };
-        Folded { core, len, table }
+        let partner = PartnerRows::new(view, given.ranks, given.factors, Some(&given.noise.roots));
+        Others { partner, core, len, tables }
     }
 }
 
 /// Sums up the entries of one row after the other: the working memory of one thread.
 pub(super) struct Summer<'a> {
     given: &'a RowConditional<'a>,
-    folded: &'a Folded,
+    others: &'a Others,
     weights: Vec<f32>,
-    t: Vec<f32>,
-    designs: Vec<f32>,
+    t: Aligned,
+    /// For each entry of a chunk: which table it has, what its design is multiplied with, that design, and its value times the
+    /// root of its precision. Products are summed up when a chunk is full, as runs are often short.
+    places: [u32; CHUNK],
+    scales: [f32; CHUNK],
+    designs: Aligned,
+    scaled: [f32; CHUNK],
+    designed: usize,
     pub(super) sums: RowSums,
 }
 
 impl<'a> Summer<'a> {
-    pub(super) fn new(given: &'a RowConditional<'a>, folded: &'a Folded) -> Self {
+    pub(super) fn new(given: &'a RowConditional<'a>, others: &'a Others) -> Self {
         let (rank, pad) = (given.ranks[given.view.mode], given.view.normal.pad());
         Summer {
             given,
-            folded,
+            others,
             weights: Vec::new(),
-            t: vec![0.0; folded.len],
-            designs: vec![0.0; CHUNK * pad],
+            t: Aligned::new(others.len),
+            places: [0; CHUNK],
+            scales: [0.0; CHUNK],
+            designs: Aligned::new(CHUNK * pad),
+            scaled: [0.0; CHUNK],
+            designed: 0,
             sums: RowSums { squares: vec![0.0; rank * pad], products: vec![0.0; pad], values: 0.0 },
         }
     }
 
-    /// Begins another row.
-    pub(super) fn clear(&mut self) {
+    /// Sums up some runs of a row.
+    pub(super) fn sum(&mut self, block: &Block<'_>, runs: Range<usize>) {
         self.sums.squares.fill(0.0);
         self.sums.products.fill(0.0);
         self.sums.values = 0.0;
+        if self.others.tables.as_slice().is_empty() || self.given.augmentation.is_some() {
+            runs.for_each(|run| self.add_run(block.run(run)));
+        } else {
+            self.add_runs(block, runs);
+        }
+        self.flush();
+    }
+
+    /// Adds the entries of all runs in whole chunks: each entry has a table, whatever its run.
+    fn add_runs(&mut self, block: &Block<'_>, runs: Range<usize>) {
+        let (mut partners, mut values) = block.entries(runs.clone());
+        let mut known = 0;
+        for run in runs {
+            let rest = block.rest(run);
+            let (place, root) = (rest.first().copied().unwrap_or(0), self.root(rest));
+            let mut left = block.len(run);
+            while left > 0 {
+                let more = left.min(CHUNK - known);
+                // Most often it is one.
+                (self.places[known], self.scales[known]) = (place, root);
+                if more > 1 {
+                    self.places[known..known + more].fill(place);
+                    self.scales[known..known + more].fill(root);
+                }
+                (known, left) = (known + more, left - more);
+                if known == CHUNK {
+                    self.design(self.others.tables.as_slice(), partners, &values[..CHUNK]);
+                    self.flush();
+                    (known, partners, values) = (0, &partners[CHUNK..], &values[CHUNK..]);
+                }
+            }
+        }
+        self.design(self.others.tables.as_slice(), partners, values);
     }
 
     /// Adds the entries of a run.
-    pub(super) fn add_run(&mut self, run: EntryRun<'_>) {
-        let RowConditional { view, ranks, factors, noise, augmentation, streams, .. } = *self.given;
-        let folded = self.folded;
-        let t = if folded.table.is_empty() {
-            view.weigh(factors, ranks, run.rest, &mut self.weights);
-            view.normal.fold(&folded.core, &self.weights, &mut self.t);
-            &self.t[..]
+    fn add_run(&mut self, run: EntryRun<'_>) {
+        let RowConditional { view, ranks, factors, augmentation, streams, .. } = *self.given;
+        let mut t = std::mem::take(&mut self.t);
+        let (tables, place) = if self.others.tables.as_slice().is_empty() {
+            let weights = view.weights(factors, ranks, run.rest, &mut self.weights);
+            view.normal.fold(&self.others.core, weights, t.as_mut_slice());
+            (t.as_slice(), 0)
         } else {
-            let place = run.rest.first().map_or(0, |&row| row as usize);
-            &folded.table[place * folded.len..][..folded.len]
+            (self.others.tables.as_slice(), run.rest.first().copied().unwrap_or(0))
         };
-        let root: f32 =
-            run.rest.iter().zip(&view.rest).map(|(&row, &rest)| noise.roots[rest][row as usize]).product();
-        let partner_roots = &noise.roots[view.partner];
-        let (mut scales, mut scaled) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
-        let chunks = run.partners.chunks(CHUNK).zip(run.values.chunks(CHUNK));
-        for (first, (partners, values)) in (0..).step_by(CHUNK).zip(chunks) {
-            let (scales, scaled) = (&mut scales[..values.len()], &mut scaled[..values.len()]);
-            let mut sum = 0.0f64;
-            for (((scale, scaled), &partner), &value) in
-                scales.iter_mut().zip(scaled.iter_mut()).zip(partners).zip(values)
-            {
-                *scale = root * partner_roots[partner as usize];
-                *scaled = *scale * value;
-                sum += f64::from(*scaled) * f64::from(*scaled);
+        let root = self.root(run.rest);
+        let mut done = 0;
+        while done < run.values.len() {
+            if self.designed == CHUNK {
+                self.flush();
             }
-            self.sums.values += sum;
-            let designs = &mut self.designs[..values.len() * view.normal.pad()];
-            view.normal.design(t, factors[view.partner], partners, scales, designs);
+            let chunk = self.designed..(self.designed + run.values.len() - done).min(CHUNK);
+            let entries = done..done + chunk.len();
+            self.places[chunk.clone()].fill(place);
+            self.scales[chunk.clone()].fill(root);
+            self.design(tables, &run.partners[done..], &run.values[entries.clone()]);
             if let Some(augmentation) = augmentation {
-                let rank = ranks[view.mode];
+                let (rank, pad) = (ranks[view.mode], view.normal.pad());
                 let row = &factors[view.mode][run.row as usize * rank..][..rank];
-                let mut generator = streams.entries(view.mode, false, run.first + first);
-                for ((design, scaled), &value) in
-                    designs.chunks_exact_mut(view.normal.pad()).zip(scaled.iter_mut()).zip(values)
-                {
+                let mut generator = streams.entries(view.mode, false, run.first + done);
+                let designs = self.designs.as_mut_slice()[chunk.start * pad..].chunks_exact_mut(pad);
+                let values = &run.values[entries.clone()];
+                for ((design, scaled), &value) in designs.zip(&mut self.scaled[chunk]).zip(values) {
                     let linear = design.iter().zip(row).map(|(design, value)| design * value).sum();
                     let root;
                     (root, *scaled) = augmentation.draw(value, linear, &mut generator);
                     design.iter_mut().for_each(|design| *design *= root);
                 }
             }
-            view.normal.gram(designs, scaled, &mut self.sums.squares, &mut self.sums.products);
+            done = entries.end;
         }
+        self.t = t;
+    }
+
+    /// The root of the precision that a run's entries have of its rest.
+    fn root(&self, rest: &[u32]) -> f32 {
+        let RowConditional { view, noise, .. } = self.given;
+        rest.iter().zip(&view.rest).map(|(&row, &rest)| noise.roots[rest][row as usize]).product()
+    }
+
+    /// Finds the designs of the next entries of the chunk, whose places and scales are there: as many as there are values.
+    fn design(&mut self, tables: &[f32], partners: &[u32], values: &[f32]) {
+        let normal = &self.given.view.normal;
+        let chunk = self.designed..self.designed + values.len();
+        let scales = &self.scales[chunk.clone()];
+        let designs = &mut self.designs.as_mut_slice()[chunk.start * normal.pad()..chunk.end * normal.pad()];
+        let partner = &self.others.partner;
+        normal.design((tables, &self.places[chunk.clone()]), partner.rows(), partners, scales, designs);
+        let mut sum = 0.0f64;
+        let slots = self.scaled[chunk].iter_mut().zip(scales);
+        for (((scaled, scale), &partner_row), &value) in slots.zip(partners).zip(values) {
+            *scaled = scale * partner.root(partner_row) * value;
+            sum += f64::from(*scaled) * f64::from(*scaled);
+        }
+        self.sums.values += sum;
+        self.designed += values.len();
+    }
+
+    /// Adds the products of the chunk's designs.
+    fn flush(&mut self) {
+        let normal = &self.given.view.normal;
+        let designs = &self.designs.as_slice()[..self.designed * normal.pad()];
+        let scaled = &self.scaled[..self.designed];
+        normal.gram(designs, scaled, &mut self.sums.squares, &mut self.sums.products);
+        self.designed = 0;
     }
 }

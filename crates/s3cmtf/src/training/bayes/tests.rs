@@ -276,19 +276,36 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
             gradient.iter_mut().zip(small.terms(entry, None)).for_each(|(sum, term)| *sum += error * term);
         }
         let squares: f64 = errors.iter().map(|error| error * error).sum();
+        let root = |mode: usize, row: usize| 0.6 + 0.1 * (row + mode) as f32;
+        let roots: Vec<Vec<f32>> =
+            (0..order).map(|mode| (0..SIZES[mode]).map(|row| root(mode, row)).collect()).collect();
+        let mut product = vec![0.0; small.core.len()];
+        for entry in 0..60 {
+            let terms = small.terms(entry, None);
+            let prediction: f64 =
+                terms.iter().zip(&small.core).map(|(term, &core)| term * f64::from(core)).sum();
+            let own = (0..order).map(|mode| roots[mode][small.indices[mode][entry] as usize]);
+            let weighted = prediction * own.map(|root| f64::from(root).powi(2)).product::<f64>();
+            product.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weighted * term);
+        }
         for view in small.views() {
-            let pass = Pass { view: &view, ranks: small.ranks(), factors: &small.slices(), nodes: &ALONE };
+            let factors = small.slices();
+            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE);
             assert!(
                 (pass.squared_error(&small.core, &|prediction| prediction).unwrap() / squares - 1.0).abs()
                     < 1e-5
             );
             let (_, got) = pass.errors_and_gradient(&small.core);
-            for (got, expected) in got.iter().zip(&gradient) {
-                assert!(
-                    (f64::from(*got) - expected).abs() < 1e-3 * squares.sqrt(),
-                    "{got} and not {expected}"
-                );
-            }
+            let close = |got: &[f32], expected: &[f64], unit: f64| {
+                for (got, expected) in got.iter().zip(expected) {
+                    assert!((f64::from(*got) - expected).abs() < unit, "{got} and not {expected}");
+                }
+            };
+            close(&got, &gradient, 1e-3 * squares.sqrt());
+            let pass = Pass::new(&view, (small.ranks(), &factors), Some(&roots), &ALONE);
+            let layout = pass.layout();
+            let got = layout.unpack(&pass.product(&layout.pack(&small.core)).unwrap());
+            close(&got, &product, 1e-5 * product.iter().map(|number| number.abs()).fold(1.0, f64::max));
         }
     }
 }

@@ -213,16 +213,11 @@ impl<'a> FoldIn<'a> {
             (None, Algorithm::Als) => {
                 Ok(RowPrior::Objective { lambda: LEAST_RIDGE, l1: false, nonnegative: false })
             }
-            (
-                None,
-                Algorithm::Ials
-                | Algorithm::CmtfOpt
-                | Algorithm::CmtfAls
-                | Algorithm::Sals
-                | Algorithm::TuckerAls,
-            ) => fail(
-                "rows cannot be added to a model of cmtf-opt, cmtf-als, sals or tucker-als: fit it with bayes, sgd or als",
-            ),
+            // Rows of ials are found in a way of their own, see `new_users`.
+            (None, algorithm) => fail(&format!(
+                "rows cannot be added to a model of {}: fit it with bayes, sgd or als",
+                algorithm.name()
+            )),
         }
     }
 

@@ -1,0 +1,45 @@
+//! The rows of a view's partner as kernels read them.
+
+use rayon::prelude::*;
+use s3cmtf_kernels::Aligned;
+
+use super::view::View;
+
+/// Rows that are one task.
+const PIECE: usize = 4096;
+
+/// The rows of a view's partner, each a whole number of vectors: a row of up to 16 concepts is one line of the cache, and
+/// not parts of two. Each may be multiplied with the square root of its share of the precision, so that entries need not look
+/// that up; it is then what the first concept, a constant one, has become.
+pub(crate) struct PartnerRows {
+    numbers: Aligned,
+    stride: usize,
+}
+
+impl PartnerRows {
+    /// The rows of the partner's factor, each times its root if there are roots.
+    pub(crate) fn new(view: &View, ranks: &[usize], factors: &[&[f32]], roots: Option<&[Vec<f32>]>) -> Self {
+        let (factor, rank, stride) = (factors[view.partner], ranks[view.partner], view.normal.partner_pad());
+        let roots = roots.map_or(&[][..], |roots| &roots[view.partner]);
+        let mut numbers = Aligned::new(factor.len() / rank * stride);
+        let padded = numbers.as_mut_slice().par_chunks_mut(PIECE * stride);
+        padded.zip(factor.par_chunks(PIECE * rank)).enumerate().for_each(|(piece, (to, from))| {
+            let rows = to.chunks_exact_mut(stride).zip(from.chunks_exact(rank));
+            for (row, (to, from)) in (piece * PIECE..).zip(rows) {
+                let root = roots.get(row).copied().unwrap_or(1.0);
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = root * from);
+            }
+        });
+        PartnerRows { numbers, stride }
+    }
+
+    /// All of them.
+    pub(crate) fn rows(&self) -> &[f32] {
+        self.numbers.as_slice()
+    }
+
+    /// The first number of a row: its root.
+    pub(crate) fn root(&self, row: u32) -> f32 {
+        self.rows()[row as usize * self.stride]
+    }
+}
