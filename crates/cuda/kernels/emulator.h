@@ -1,0 +1,181 @@
+// Enough of CUDA C++ to compile the kernels as plain C++ and to run a block's threads as fibers, one block after the other, for
+// tests on machines without a GPU. It sees no races, and no limits of a launch.
+#pragma once
+
+#include <csetjmp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+#define KERNEL static void
+#define DEVICE inline
+#define BOUNDS(threads, blocks)
+#define SHARED(type) reinterpret_cast<type*>(emulator::shared_memory)
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+#define REGISTER(kernel) static emulator::Registration PASTE(register_, kernel)(TEXT(MODULE), #kernel, kernel);
+#define __restrict__
+
+struct Dim3 {
+    unsigned x, y, z;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+namespace emulator {
+const unsigned MOST_THREADS = 1024, WARP = 32;
+const size_t STACK = 128 << 10;
+
+// Room for those who wait for each other: when all have come, they go on.
+struct Barrier {
+    unsigned waiting = 0, round = 0;
+};
+
+struct Fiber {
+    unsigned thread = 0;
+    bool over = false, begun = false;
+    jmp_buf at;
+    ucontext_t start;
+    std::vector<char> stack;
+};
+
+alignas(16) inline unsigned char shared_memory[256 << 10];
+inline Fiber fibers[MOST_THREADS];
+inline jmp_buf scheduler;
+inline Fiber* running;
+inline Barrier block_barrier, warp_barriers[MOST_THREADS / WARP];
+inline double exchanged[MOST_THREADS];
+inline void (*body)(void*);
+inline void* argument;
+inline Dim3 grid_dim, block_dim, block_idx, thread_idx;
+
+inline void yield() {
+    if (_setjmp(running->at) == 0) _longjmp(scheduler, 1);
+    thread_idx = {running->thread, 0, 0};
+}
+
+inline void wait(Barrier& barrier, unsigned threads) {
+    unsigned round = barrier.round;
+    if (++barrier.waiting == threads) {
+        barrier.waiting = 0;
+        barrier.round += 1;
+        return;
+    }
+    while (barrier.round == round) yield();
+}
+
+inline void fiber_main() {
+    // The same stack serves thread after thread.
+    for (;;) {
+        body(argument);
+        running->over = true;
+        yield();
+    }
+}
+
+inline void resume(Fiber& fiber) {
+    running = &fiber;
+    thread_idx = {fiber.thread, 0, 0};
+    if (_setjmp(scheduler) != 0) return;
+    if (fiber.begun) _longjmp(fiber.at, 1);
+    fiber.begun = true;
+    fiber.stack.resize(STACK);
+    getcontext(&fiber.start);
+    fiber.start.uc_stack.ss_sp = fiber.stack.data();
+    fiber.start.uc_stack.ss_size = STACK;
+    fiber.start.uc_link = nullptr;
+    makecontext(&fiber.start, fiber_main, 0);
+    setcontext(&fiber.start);
+}
+
+inline void run_block() {
+    unsigned threads = block_dim.x, left = threads;
+    block_barrier = {};
+    for (auto& barrier : warp_barriers) barrier = {};
+    for (unsigned thread = 0; thread < threads; ++thread) {
+        fibers[thread].thread = thread;
+        fibers[thread].over = false;
+    }
+    for (unsigned turns = 0; left > 0; ++turns) {
+        if (turns > 100000000u) {
+            std::fprintf(stderr, "threads of a block wait for each other without end\n");
+            std::abort();
+        }
+        for (unsigned thread = 0; thread < threads; ++thread) {
+            if (fibers[thread].over) continue;
+            resume(fibers[thread]);
+            if (fibers[thread].over) left -= 1;
+        }
+    }
+}
+
+template <class... A, size_t... I>
+void call(void (*kernel)(A...), void** parameters, std::index_sequence<I...>) {
+    kernel(*static_cast<std::decay_t<A>*>(parameters[I])...);
+}
+
+struct Call {
+    void (*with)(void*, void**);
+    void* kernel;
+    void** parameters;
+};
+
+template <class... A>
+void call_any(void* kernel, void** parameters) {
+    call(reinterpret_cast<void (*)(A...)>(kernel), parameters, std::index_sequence_for<A...>{});
+}
+
+inline void call_body(void* call) {
+    Call* own = static_cast<Call*>(call);
+    own->with(own->kernel, own->parameters);
+}
+
+struct Entry {
+    const char* module;
+    const char* name;
+    void (*with)(void*, void**);
+    void* kernel;
+};
+
+inline std::vector<Entry>& entries() {
+    static std::vector<Entry> all;
+    return all;
+}
+
+struct Registration {
+    template <class... A>
+    Registration(const char* module, const char* name, void (*kernel)(A...)) {
+        entries().push_back({module, name, call_any<A...>, reinterpret_cast<void*>(kernel)});
+    }
+};
+
+template <class T>
+T shuffle_xor(T value, int mask) {
+    unsigned warp = running->thread / WARP;
+    exchanged[running->thread] = value;
+    wait(warp_barriers[warp], WARP);
+    T other = static_cast<T>(exchanged[running->thread ^ mask]);
+    wait(warp_barriers[warp], WARP);
+    return other;
+}
+}  // namespace emulator
+
+#define threadIdx emulator::thread_idx
+#define blockIdx emulator::block_idx
+#define blockDim emulator::block_dim
+#define gridDim emulator::grid_dim
+#define __syncthreads() emulator::wait(emulator::block_barrier, emulator::block_dim.x)
+#define __syncwarp() emulator::wait(emulator::warp_barriers[emulator::running->thread / emulator::WARP], emulator::WARP)
+#define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
+
+// Runs a kernel; 0 if there is none of this name.
+extern "C" int emulator_launch(const char* module, const char* name, const unsigned* grid, unsigned threads, void** parameters);

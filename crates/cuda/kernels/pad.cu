@@ -1,0 +1,5 @@
+// The kernels of one padded rank, whose sums are in registers: compiled once for each PAD.
+#include "device.h"
+
+#include "sums.cu"
+#include "leaves.cu"

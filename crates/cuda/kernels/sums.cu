@@ -1,0 +1,221 @@
+// Sums over the entries of a row: of products of designs, of designs times values and of squared values, each entry's times its
+// precision. A design is found by its id in a table; what is read of an entry is that id and its value.
+//
+// The sums of a target are the lower triangle of the products, row by row, and then the products with values.
+
+#if PAD > 0
+static const int TRIANGLE = PAD * (PAD + 1) / 2;
+#endif
+
+#if PAD > 0 && PAD <= 12
+
+// A few lanes share a task and each has all sums in registers, of every so manieth entry.
+static const int LANES = 8;
+static const int NUMBERS = TRIANGLE + PAD;
+// A multiple of the lanes, so that sums can be halved among them.
+static const int SUMS = (NUMBERS + LANES - 1) / LANES * LANES;
+
+template <int N>
+DEVICE void add_design(const float (&design)[N], float value, float (&sums)[SUMS]) {
+#pragma unroll
+    for (int k = 0; k < PAD; ++k) {
+#pragma unroll
+        for (int l = 0; l <= k; ++l) sums[k * (k + 1) / 2 + l] += design[k] * design[l];
+        sums[TRIANGLE + k] += design[k] * value;
+    }
+}
+
+// Adds up what two lanes have, each keeping a half.
+template <int HALF>
+DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
+    bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < HALF; ++i) {
+        float other = __shfl_xor_sync(WHOLE_WARP, upper ? sums[i] : sums[i + HALF], mask);
+        sums[i] = (upper ? sums[i + HALF] : sums[i]) + other;
+    }
+}
+
+KERNEL BOUNDS(128, 3) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                           const float* __restrict__ values, const float* __restrict__ designs,
+                           const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
+    u32 place = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    Task task = {0, 0, NONE, 0};
+    if (place < count) task = tasks[place];
+    float sums[SUMS];
+#pragma unroll
+    for (int i = 0; i < SUMS; ++i) sums[i] = 0.0f;
+    float square = 0.0f;
+    u32 entry = task.start + lane;
+    // One entry ahead, so that its design is on the way while this one is added.
+    float root = 0.0f, value = 0.0f;
+    float4 next[PAD / 4];
+    if (entry < task.end) {
+        u32 id = ids[entry];
+        value = values[entry];
+        root = roots[id];
+#pragma unroll
+        for (int i = 0; i < PAD / 4; ++i) next[i] = reinterpret_cast<const float4*>(designs)[(u64)id * (PAD / 4) + i];
+    }
+    while (entry < task.end) {
+        float design[PAD];
+        float scaled = root * value;
+#pragma unroll
+        for (int i = 0; i < PAD / 4; ++i) {
+            design[4 * i] = root * next[i].x, design[4 * i + 1] = root * next[i].y;
+            design[4 * i + 2] = root * next[i].z, design[4 * i + 3] = root * next[i].w;
+        }
+        entry += LANES;
+        if (entry < task.end) {
+            u32 id = ids[entry];
+            value = values[entry];
+            root = roots[id];
+#pragma unroll
+            for (int i = 0; i < PAD / 4; ++i) {
+                next[i] = reinterpret_cast<const float4*>(designs)[(u64)id * (PAD / 4) + i];
+            }
+        }
+        add_design(design, scaled, sums);
+        square += scaled * scaled;
+    }
+    halve<SUMS / 2>(sums, lane, 1);
+    halve<SUMS / 4>(sums, lane, 2);
+    halve<SUMS / 8>(sums, lane, 4);
+    for (int mask = 1; mask < LANES; mask *= 2) square += __shfl_xor_sync(WHOLE_WARP, square, mask);
+    if (task.slot != NONE) {
+        u32 first = (lane & 1) * (SUMS / 2) + (lane >> 1 & 1) * (SUMS / 4) + (lane >> 2) * (SUMS / 8);
+#pragma unroll
+        for (int i = 0; i < SUMS / 8; ++i) {
+            if (first + i < NUMBERS) out[(u64)task.slot * NUMBERS + first + i] = sums[i];
+        }
+        if (lane == 0) squares[task.slot] = square;
+    }
+}
+
+#elif PAD > 0
+
+// A team of threads shares a task. Each has a tile of 8 x 8 sums in registers, and groups of threads that have all tiles between
+// them take turns in the entries, whose designs are read into shared memory first.
+static const int TILE = 8;
+static const int SIDE = PAD / TILE;
+static const int TILES = SIDE * (SIDE + 1) / 2;
+static const int TEAM = PAD <= 32 ? 32 : 128;
+static const int GROUPS = TEAM / TILES;
+static const int STAGE = 32;
+static const int NUMBERS = TRIANGLE + PAD;
+// Floats that a team needs: designs and values, or the sums of all threads.
+static const int STAGED = STAGE * (PAD + 4) + 2 * STAGE;
+static const int SPREAD = GROUPS * TILES * TILE * TILE + GROUPS * PAD + TEAM;
+static const int ROOM = STAGED > SPREAD ? STAGED : SPREAD;
+
+DEVICE void team_sync() {
+    if (TEAM == 32) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+}
+
+KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                           const float* __restrict__ values, const float* __restrict__ designs,
+                           const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
+    u32 team = threadIdx.x / TEAM, own = threadIdx.x % TEAM;
+    u32 place = blockIdx.x * (blockDim.x / TEAM) + team;
+    float* room = SHARED(float) + team * ROOM;
+    float* scaled = room + STAGE * (PAD + 4);
+    float* scales = scaled + STAGE;
+    Task task = {0, 0, NONE, 0};
+    if (place < count) task = tasks[place];
+    int group = own / TILES, tile = own % TILES, row = 0;
+    while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+    int column = tile - row * (row + 1) / 2;
+    bool busy = group < GROUPS, diagonal = row == column;
+    float sums[TILE][TILE], products[TILE];
+#pragma unroll
+    for (int i = 0; i < TILE; ++i) {
+        products[i] = 0.0f;
+#pragma unroll
+        for (int j = 0; j < TILE; ++j) sums[i][j] = 0.0f;
+    }
+    float square = 0.0f;
+    for (u32 first = task.start; first < task.end; first += STAGE) {
+        u32 some = task.end - first < STAGE ? task.end - first : STAGE;
+        team_sync();
+        if (own < some) {
+            float root = roots[ids[first + own]];
+            scales[own] = root;
+            scaled[own] = root * values[first + own];
+            square += scaled[own] * scaled[own];
+        }
+        team_sync();
+        for (u32 i = own; i < some * (PAD / 4); i += TEAM) {
+            u32 entry = i / (PAD / 4), part = i % (PAD / 4);
+            float4 design = reinterpret_cast<const float4*>(designs)[(u64)ids[first + entry] * (PAD / 4) + part];
+            float root = scales[entry];
+            design.x *= root, design.y *= root, design.z *= root, design.w *= root;
+            reinterpret_cast<float4*>(room)[entry * (PAD / 4 + 1) + part] = design;
+        }
+        team_sync();
+        for (u32 entry = group; busy && entry < some; entry += GROUPS) {
+            const float* design = room + entry * (PAD + 4);
+            float left[TILE], right[TILE];
+#pragma unroll
+            for (int i = 0; i < TILE; i += 4) {
+                float4 a = *reinterpret_cast<const float4*>(design + row * TILE + i);
+                float4 b = *reinterpret_cast<const float4*>(design + column * TILE + i);
+                left[i] = a.x, left[i + 1] = a.y, left[i + 2] = a.z, left[i + 3] = a.w;
+                right[i] = b.x, right[i + 1] = b.y, right[i + 2] = b.z, right[i + 3] = b.w;
+            }
+#pragma unroll
+            for (int i = 0; i < TILE; ++i) {
+#pragma unroll
+                for (int j = 0; j < TILE; ++j) sums[i][j] += left[i] * right[j];
+            }
+            if (diagonal) {
+                float value = scaled[entry];
+#pragma unroll
+                for (int i = 0; i < TILE; ++i) products[i] += left[i] * value;
+            }
+        }
+    }
+    team_sync();
+    float* rest = room + GROUPS * TILES * TILE * TILE;
+    float* all = rest + GROUPS * PAD;
+    if (busy) {
+#pragma unroll
+        for (int i = 0; i < TILE; ++i) {
+#pragma unroll
+            for (int j = 0; j < TILE; ++j) {
+                room[((i * TILE + j) * GROUPS + group) * TILES + tile] = sums[i][j];
+            }
+            if (diagonal) rest[group * PAD + row * TILE + i] = products[i];
+        }
+    }
+    all[own] = square;
+    team_sync();
+    if (task.slot == NONE) return;
+    float* target = out + (u64)task.slot * NUMBERS;
+    for (int i = own; i < TILES * TILE * TILE; i += TEAM) {
+        int tile = i / (TILE * TILE), inside = i % (TILE * TILE), row = 0;
+        while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+        int k = row * TILE + inside / TILE, l = (tile - row * (row + 1) / 2) * TILE + inside % TILE;
+        if (l > k) continue;
+        float sum = 0.0f;
+        for (int group = 0; group < GROUPS; ++group) sum += room[(inside * GROUPS + group) * TILES + tile];
+        target[k * (k + 1) / 2 + l] = sum;
+    }
+    for (int k = own; k < PAD; k += TEAM) {
+        float sum = 0.0f;
+        for (int group = 0; group < GROUPS; ++group) sum += rest[group * PAD + k];
+        target[TRIANGLE + k] = sum;
+    }
+    if (own == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < TEAM; ++i) sum += all[i];
+        squares[task.slot] = sum;
+    }
+}
+
+#endif
+
+REGISTER(sums)

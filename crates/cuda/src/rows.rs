@@ -1,0 +1,214 @@
+//! Sums over the entries of rows, and draws of rows from them.
+
+use crate::Error;
+use crate::arrange::ByRow;
+use crate::chain::{Chain, Which, Work};
+use crate::device::{Array, Device, Module, PADS, launch};
+use crate::sampler::Sampler;
+
+/// The most entries of a task.
+const LONGEST: u32 = 2048;
+/// Threads of a block that sums.
+const THREADS: usize = 128;
+/// Blocks have this much shared memory without being asked.
+const SHARED: usize = 48 << 10;
+/// The most blocks whose systems are in the device's memory.
+const BLOCKS: usize = 512;
+
+/// The entries of a mode's rows.
+pub(crate) struct RowWork<D: Device> {
+    /// The chain whose nodes have the designs; none if it is the lead.
+    chain: Option<Chain<D>>,
+    ids: Array<D, u32>,
+    values: Array<D, f32>,
+    work: Work<D>,
+}
+
+impl<D: Device> RowWork<D> {
+    pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow) -> Result<Self, Error> {
+        Ok(RowWork {
+            chain,
+            ids: Array::new(device, &by_row.ids)?,
+            values: Array::new(device, &by_row.values)?,
+            work: Work::new(device, &by_row.starts, LONGEST)?,
+        })
+    }
+
+    /// How many sums there are at a time.
+    pub(crate) fn slots(&self) -> usize {
+        self.work.slots
+    }
+}
+
+/// The module of a padded rank, if it has one, and the tasks that a block of its sums has, with the shared memory.
+fn module(pad: usize) -> Option<(Module, usize, usize)> {
+    let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
+    if pad <= 12 {
+        return Some((module, THREADS / 8, 0));
+    }
+    // As in sums.cu.
+    let team = if pad <= 32 { 32 } else { 128 };
+    let tiles = pad / 8 * (pad / 8 + 1) / 2;
+    let groups = team / tiles;
+    let room = (32 * (pad + 4) + 64).max(groups * tiles * 64 + groups * pad + team);
+    Some((module, THREADS / team, THREADS / team * room * 4))
+}
+
+impl<D: Device> Sampler<D> {
+    /// Sums up the entries of a mode's rows.
+    pub(crate) fn sum_rows(&mut self, mode: usize, _epoch: u32) -> Result<(), Error> {
+        let RowWork { chain, ids, values, work } = &self.work[mode];
+        let chain = chain.as_ref().unwrap_or(&self.lead);
+        chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core)?;
+        let (designs, roots) = self.tables.last(chain);
+        self.sum_tasks(self.pads[mode], work, [ids], values, [designs, roots])
+    }
+
+    /// Brings what the core is drawn from up to date.
+    pub(crate) fn prepare(&mut self, _epoch: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Sums over tasks of products of designs, to `sums` and `squares`.
+    fn sum_tasks(
+        &self,
+        pad: usize,
+        work: &Work<D>,
+        [ids]: [&Array<D, u32>; 1],
+        values: &Array<D, f32>,
+        [designs, roots]: [&Array<D, f32>; 2],
+    ) -> Result<(), Error> {
+        let (device, sums, squares, tasks) = (&self.device, &self.sums, &self.squares, &work.tasks);
+        if let Some((module, tasks_of_block, shared)) = module(pad) {
+            let grid = [work.count.div_ceil(tasks_of_block), 1];
+            let count = work.count as u32;
+            launch!(
+                device, module, "sums", grid, THREADS, shared, tasks, count, ids, values, designs, roots,
+                sums, squares
+            )?;
+        } else {
+            let (grid, shared, pad) = ([work.count, 1], 16 * (pad + 1) * 4, pad as u32);
+            launch!(
+                device,
+                Module::Common,
+                "sums_any",
+                grid,
+                THREADS,
+                shared,
+                pad,
+                tasks,
+                ids,
+                values,
+                designs,
+                roots,
+                sums,
+                squares
+            )?;
+        }
+        work.join(device, pad * (pad + 3) / 2, sums)?;
+        work.join(device, 1, squares)
+    }
+
+    /// Draws rows from their sums.
+    pub(crate) fn draw_summed_rows(
+        &self,
+        mode: usize,
+        epoch: u32,
+        share: Option<f32>,
+        means: Option<&Array<D, f32>>,
+    ) -> Result<(), Error> {
+        let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
+        let systems = Systems::new(rows, rank, pad);
+        let scratch = self.scratch_of(&systems)?;
+        let natural = self.mean.as_ref().map(|mean| &mean.natural[mode]);
+        launch!(
+            &self.device,
+            Module::Common,
+            "draw_rows",
+            [systems.blocks, 1],
+            systems.threads,
+            systems.shared,
+            mode as u32,
+            rows as u32,
+            rank as u32,
+            pad as u32,
+            systems.lanes as u32,
+            &self.sums,
+            &self.squares,
+            means,
+            &self.roots[mode],
+            &self.scalars,
+            self.seed,
+            epoch,
+            share.unwrap_or(0.0),
+            natural,
+            &self.draw.factors[mode],
+            &self.errors,
+            scratch.as_ref(),
+        )
+    }
+
+    /// Room for systems that shared memory has none for.
+    fn scratch_of(&self, systems: &Systems) -> Result<Option<Array<D, f64>>, Error> {
+        (systems.scratch > 0).then(|| Array::zeros(&self.device, systems.scratch)).transpose()
+    }
+
+    /// Computes the rows that the mean of draws asks for.
+    pub(crate) fn find_mean_rows(&self) -> Result<(), Error> {
+        let Some(mean) = &self.mean else { return Ok(()) };
+        for (mode, natural) in mean.natural.iter().enumerate() {
+            let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
+            let systems = Systems::new(rows, rank, pad);
+            let scratch = self.scratch_of(&systems)?;
+            launch!(
+                &self.device,
+                Module::Common,
+                "mean_rows",
+                [systems.blocks, 1],
+                systems.threads,
+                systems.shared,
+                rows as u32,
+                rank as u32,
+                pad as u32,
+                systems.lanes as u32,
+                natural,
+                &self.mean_model.factors[mode],
+                scratch.as_ref(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// How systems of rows are given to threads.
+struct Systems {
+    lanes: usize,
+    threads: usize,
+    blocks: usize,
+    shared: usize,
+    /// Numbers in the device's memory, if shared memory has no room.
+    scratch: usize,
+}
+
+impl Systems {
+    fn new(rows: usize, rank: usize, pad: usize) -> Self {
+        let lanes = if pad <= 12 { 8 } else { 32 };
+        // As in rows.cu.
+        let room = (rank - 1) * rank / 2 + 3 * rank;
+        let threads = [128, 64, 32].into_iter().find(|threads| threads / lanes * room * 8 <= SHARED);
+        let blocks = |threads: usize| rows.div_ceil(threads / lanes);
+        match threads {
+            Some(threads) => Systems {
+                lanes,
+                threads,
+                blocks: blocks(threads),
+                shared: threads / lanes * room * 8,
+                scratch: 0,
+            },
+            None => {
+                let (threads, blocks) = (64, blocks(64).min(BLOCKS));
+                Systems { lanes, threads, blocks, shared: 0, scratch: blocks * threads / lanes * room }
+            }
+        }
+    }
+}
