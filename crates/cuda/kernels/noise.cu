@@ -108,6 +108,8 @@ KERNEL draw_tau(const double* __restrict__ parts, u32 count, u64 entries, u32 dr
     if (threadIdx.x > 0) return;
     double squares = 0.0;
     for (u32 i = 0; i < count; ++i) squares += parts[i];
+    // Sums over tuples may be off by a rounding.
+    squares = fmax(squares, 0.0);
     scalars->squares = squares;
     if (!draw) return;
     Random random(seed, TAU, 0, 0, epoch);

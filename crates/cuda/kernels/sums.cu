@@ -1,32 +1,29 @@
 // Sums over the entries of a row: of products of designs, of designs times values and of squared values, each entry's times its
 // precision. A design is found by its id in a table; what is read of an entry is that id and its value.
 //
-// The sums of a target are the lower triangle of the products, row by row, and then the products with values.
+// The sums of a target are the lower triangle of the products, row by row, and then the products with values; if asked for, those
+// with random signs in place of values follow.
 
-#if PAD > 0
 static const int TRIANGLE = PAD * (PAD + 1) / 2;
-#endif
 
-#if PAD > 0 && PAD <= 12
+#if PAD <= 12
 
 // A few lanes share a task and each has all sums in registers, of every so manieth entry.
 static const int LANES = 8;
-static const int NUMBERS = TRIANGLE + PAD;
-// A multiple of the lanes, so that sums can be halved among them.
-static const int SUMS = (NUMBERS + LANES - 1) / LANES * LANES;
 
-template <int N>
-DEVICE void add_design(const float (&design)[N], float value, float (&sums)[SUMS]) {
+template <bool SIGNED, int SUMS>
+DEVICE void add_design(const float (&design)[PAD], float value, float sign, float (&sums)[SUMS]) {
 #pragma unroll
     for (int k = 0; k < PAD; ++k) {
 #pragma unroll
         for (int l = 0; l <= k; ++l) sums[k * (k + 1) / 2 + l] += design[k] * design[l];
         sums[TRIANGLE + k] += design[k] * value;
+        if (SIGNED) sums[TRIANGLE + PAD + k] += design[k] * sign;
     }
 }
 
 // Adds up what two lanes have, each keeping a half.
-template <int HALF>
+template <int HALF, int SUMS>
 DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
     bool upper = (lane & mask) != 0;
 #pragma unroll
@@ -36,9 +33,13 @@ DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
     }
 }
 
-KERNEL BOUNDS(128, 3) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                           const float* __restrict__ values, const float* __restrict__ designs,
-                           const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
+template <bool SIGNED>
+DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                   const float* __restrict__ values, const float* __restrict__ designs, const float* __restrict__ roots,
+                   u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
+    const int NUMBERS = TRIANGLE + (SIGNED ? 2 : 1) * PAD;
+    // A multiple of the lanes, so that sums can be halved among them.
+    const int SUMS = (NUMBERS + LANES - 1) / LANES * LANES;
     u32 place = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
     Task task = {0, 0, NONE, 0};
     if (place < count) task = tasks[place];
@@ -65,6 +66,7 @@ KERNEL BOUNDS(128, 3) sums(const Task* __restrict__ tasks, u32 count, const u32*
             design[4 * i] = root * next[i].x, design[4 * i + 1] = root * next[i].y;
             design[4 * i + 2] = root * next[i].z, design[4 * i + 3] = root * next[i].w;
         }
+        float sign = SIGNED ? sign_of(seed, epoch, entry) : 0.0f;
         entry += LANES;
         if (entry < task.end) {
             u32 id = ids[entry];
@@ -75,7 +77,7 @@ KERNEL BOUNDS(128, 3) sums(const Task* __restrict__ tasks, u32 count, const u32*
                 next[i] = reinterpret_cast<const float4*>(designs)[(u64)id * (PAD / 4) + i];
             }
         }
-        add_design(design, scaled, sums);
+        add_design<SIGNED>(design, scaled, sign, sums);
         square += scaled * scaled;
     }
     halve<SUMS / 2>(sums, lane, 1);
@@ -92,7 +94,7 @@ KERNEL BOUNDS(128, 3) sums(const Task* __restrict__ tasks, u32 count, const u32*
     }
 }
 
-#elif PAD > 0
+#else
 
 // A team of threads shares a task. Each has a tile of 8 x 8 sums in registers, and groups of threads that have all tiles between
 // them take turns in the entries, whose designs are read into shared memory first.
@@ -102,10 +104,9 @@ static const int TILES = SIDE * (SIDE + 1) / 2;
 static const int TEAM = PAD <= 32 ? 32 : 128;
 static const int GROUPS = TEAM / TILES;
 static const int STAGE = 32;
-static const int NUMBERS = TRIANGLE + PAD;
 // Floats that a team needs: designs and values, or the sums of all threads.
-static const int STAGED = STAGE * (PAD + 4) + 2 * STAGE;
-static const int SPREAD = GROUPS * TILES * TILE * TILE + GROUPS * PAD + TEAM;
+static const int STAGED = STAGE * (PAD + 4) + 3 * STAGE;
+static const int SPREAD = GROUPS * TILES * TILE * TILE + 2 * GROUPS * PAD + TEAM;
 static const int ROOM = STAGED > SPREAD ? STAGED : SPREAD;
 
 DEVICE void team_sync() {
@@ -116,24 +117,27 @@ DEVICE void team_sync() {
     }
 }
 
-KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                           const float* __restrict__ values, const float* __restrict__ designs,
-                           const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
+template <bool SIGNED>
+DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                   const float* __restrict__ values, const float* __restrict__ designs, const float* __restrict__ roots,
+                   u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
+    const int NUMBERS = TRIANGLE + (SIGNED ? 2 : 1) * PAD;
     u32 team = threadIdx.x / TEAM, own = threadIdx.x % TEAM;
     u32 place = blockIdx.x * (blockDim.x / TEAM) + team;
     float* room = SHARED(float) + team * ROOM;
     float* scaled = room + STAGE * (PAD + 4);
     float* scales = scaled + STAGE;
+    float* signs = scales + STAGE;
     Task task = {0, 0, NONE, 0};
     if (place < count) task = tasks[place];
     int group = own / TILES, tile = own % TILES, row = 0;
     while ((row + 1) * (row + 2) / 2 <= tile) ++row;
     int column = tile - row * (row + 1) / 2;
     bool busy = group < GROUPS, diagonal = row == column;
-    float sums[TILE][TILE], products[TILE];
+    float sums[TILE][TILE], products[TILE], signed_sums[TILE];
 #pragma unroll
     for (int i = 0; i < TILE; ++i) {
-        products[i] = 0.0f;
+        products[i] = signed_sums[i] = 0.0f;
 #pragma unroll
         for (int j = 0; j < TILE; ++j) sums[i][j] = 0.0f;
     }
@@ -146,6 +150,7 @@ KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32*
             scales[own] = root;
             scaled[own] = root * values[first + own];
             square += scaled[own] * scaled[own];
+            if (SIGNED) signs[own] = sign_of(seed, epoch, first + own);
         }
         team_sync();
         for (u32 i = own; i < some * (PAD / 4); i += TEAM) {
@@ -175,12 +180,17 @@ KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32*
                 float value = scaled[entry];
 #pragma unroll
                 for (int i = 0; i < TILE; ++i) products[i] += left[i] * value;
+                if (SIGNED) {
+                    float sign = signs[entry];
+#pragma unroll
+                    for (int i = 0; i < TILE; ++i) signed_sums[i] += left[i] * sign;
+                }
             }
         }
     }
     team_sync();
     float* rest = room + GROUPS * TILES * TILE * TILE;
-    float* all = rest + GROUPS * PAD;
+    float* all = rest + 2 * GROUPS * PAD;
     if (busy) {
 #pragma unroll
         for (int i = 0; i < TILE; ++i) {
@@ -189,6 +199,7 @@ KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32*
                 room[((i * TILE + j) * GROUPS + group) * TILES + tile] = sums[i][j];
             }
             if (diagonal) rest[group * PAD + row * TILE + i] = products[i];
+            if (diagonal && SIGNED) rest[(GROUPS + group) * PAD + row * TILE + i] = signed_sums[i];
         }
     }
     all[own] = square;
@@ -204,9 +215,9 @@ KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32*
         for (int group = 0; group < GROUPS; ++group) sum += room[(inside * GROUPS + group) * TILES + tile];
         target[k * (k + 1) / 2 + l] = sum;
     }
-    for (int k = own; k < PAD; k += TEAM) {
+    for (int k = own; k < (SIGNED ? 2 : 1) * PAD; k += TEAM) {
         float sum = 0.0f;
-        for (int group = 0; group < GROUPS; ++group) sum += rest[group * PAD + k];
+        for (int group = 0; group < GROUPS; ++group) sum += rest[(k / PAD * GROUPS + group) * PAD + k % PAD];
         target[TRIANGLE + k] = sum;
     }
     if (own == 0) {
@@ -218,4 +229,20 @@ KERNEL BOUNDS(128, 4) sums(const Task* __restrict__ tasks, u32 count, const u32*
 
 #endif
 
+static const int SUM_BLOCKS = PAD <= 12 ? 3 : 4;
+
+KERNEL BOUNDS(128, SUM_BLOCKS) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                                    const float* __restrict__ values, const float* __restrict__ designs,
+                                    const float* __restrict__ roots, float* __restrict__ out,
+                                    float* __restrict__ squares) {
+    sum_up<false>(tasks, count, ids, values, designs, roots, 0, 0, out, squares);
+}
 REGISTER(sums)
+
+KERNEL BOUNDS(128, SUM_BLOCKS) sums_signed(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
+                                           const float* __restrict__ values, const float* __restrict__ designs,
+                                           const float* __restrict__ roots, u64 seed, u32 epoch,
+                                           float* __restrict__ out, float* __restrict__ squares) {
+    sum_up<true>(tasks, count, ids, values, designs, roots, seed, epoch, out, squares);
+}
+REGISTER(sums_signed)

@@ -199,7 +199,7 @@ impl Arranged {
     }
 
     /// The entries in the order of rows of the leaf mode.
-    pub(crate) fn by_row(&self, rows: usize) -> ByRow {
+    pub(crate) fn by_row(&self, rows: usize) -> ByRow<f32> {
         let ids = self.starts.windows(2).zip(0u32..);
         let ids = ids.flat_map(|(pair, id)| (pair[0]..pair[1]).map(move |_| id));
         ByRow::new(rows, &self.rows, ids.zip(self.values.iter().copied()))
@@ -208,20 +208,21 @@ impl Arranged {
 
 /// What belongs to the rows of a mode, in the order of rows.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ByRow {
+pub(crate) struct ByRow<T> {
     /// Where each row's starts, and the end of the last.
     pub(crate) starts: Vec<u32>,
     pub(crate) ids: Vec<u32>,
-    pub(crate) values: Vec<f32>,
+    pub(crate) values: Vec<T>,
 }
 
-impl ByRow {
-    fn new(rows: usize, of: &[u32], elements: impl Iterator<Item = (u32, f32)>) -> Self {
+impl<T: Copy + Default> ByRow<T> {
+    /// Elements, in this order, of these rows.
+    pub(crate) fn new(rows: usize, of: &[u32], elements: impl Iterator<Item = (u32, T)>) -> Self {
         let mut starts = vec![0u32; rows + 1];
         of.iter().for_each(|&row| starts[row as usize + 1] += 1);
         (0..rows).for_each(|row| starts[row + 1] += starts[row]);
         let mut next = starts.clone();
-        let (mut ids, mut values) = (vec![0; of.len()], vec![0.0; of.len()]);
+        let (mut ids, mut values) = (vec![0; of.len()], vec![T::default(); of.len()]);
         for (&row, (id, value)) in of.iter().zip(elements) {
             let place = &mut next[row as usize];
             ids[*place as usize] = id;

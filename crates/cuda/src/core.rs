@@ -96,6 +96,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn draw_core(&mut self, epoch: u32, all: bool) -> Result<(), Error> {
+        self.prepare(epoch)?;
         let (device, core, seed) = (&self.device, &self.core, self.seed);
         let (scalars, draw) = (&self.scalars, &self.draw.core);
         self.clear_squares(&self.lead)?;
@@ -197,6 +198,9 @@ impl<D: Device> Sampler<D> {
     /// Predicts the entries of the lead by a core, and leaves in its last nodes what comes of it.
     pub(crate) fn pass(&self, visit: Visit, core: &Array<D, f32>, epoch: u32) -> Result<(), Error> {
         self.lead.descend(&self.device, &self.tables, Which::Draw, core)?;
+        if self.pass_tuples(visit)? {
+            return Ok(());
+        }
         self.visit(&self.lead, visit, &self.draw, epoch, [f32::NEG_INFINITY, f32::INFINITY])?;
         let (nodes, _) = self.tables.last(&self.lead);
         self.lead.leaves.join(&self.device, self.pads[self.lead.leaf], nodes)

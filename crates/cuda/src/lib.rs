@@ -7,7 +7,7 @@
 //! of all other modes, once for each combination of them that occurs (`kernels/chain.cu`): what is left is an entry's *design*,
 //! whose product with the row is the prediction. Sums over designs are all that a row's draw has to know (`kernels/sums.cu`,
 //! `kernels/rows.cu`), and the way back through a chain gives the core's gradient. Where many entries share their rows in
-//! all modes but one, sums over these take the entries' place ([`Form::Tuples`], `kernels/pairs.cu`).
+//! all modes but one, sums over these take the entries' place ([`Form::Tuples`], `kernels/tuples.cu`).
 //!
 //! Kernels are CUDA C++, compiled ahead of time and embedded; the driver is looked for when it is asked for
 //! ([`CudaDevice::new`]), and its absence is an error. Sums have a fixed order and random numbers depend on what they are for,
@@ -28,6 +28,7 @@ mod state;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tuples;
 
 pub use arrange::Entries;
 pub use cuda::{CudaDevice, CudaMemory};

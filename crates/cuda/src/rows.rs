@@ -25,7 +25,7 @@ pub(crate) struct RowWork<D: Device> {
 }
 
 impl<D: Device> RowWork<D> {
-    pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow) -> Result<Self, Error> {
+    pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow<f32>) -> Result<Self, Error> {
         Ok(RowWork {
             chain,
             ids: Array::new(device, &by_row.ids)?,
@@ -50,42 +50,63 @@ fn module(pad: usize) -> Option<(Module, usize, usize)> {
     let team = if pad <= 32 { 32 } else { 128 };
     let tiles = pad / 8 * (pad / 8 + 1) / 2;
     let groups = team / tiles;
-    let room = (32 * (pad + 4) + 64).max(groups * tiles * 64 + groups * pad + team);
+    let room = (32 * (pad + 4) + 96).max(groups * tiles * 64 + 2 * groups * pad + team);
     Some((module, THREADS / team, THREADS / team * room * 4))
 }
 
 impl<D: Device> Sampler<D> {
     /// Sums up the entries of a mode's rows.
-    pub(crate) fn sum_rows(&mut self, mode: usize, _epoch: u32) -> Result<(), Error> {
-        let RowWork { chain, ids, values, work } = &self.work[mode];
+    pub(crate) fn sum_rows(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        if self.sum_tuples(mode, epoch)? {
+            return Ok(());
+        }
+        let Some(RowWork { chain, ids, values, work }) = &self.work[mode] else { return Ok(()) };
         let chain = chain.as_ref().unwrap_or(&self.lead);
         chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core)?;
-        let (designs, roots) = self.tables.last(chain);
-        self.sum_tasks(self.pads[mode], work, [ids], values, [designs, roots])
+        let sums = [&self.sums, &self.squares];
+        self.sum_tasks(self.pads[mode], work, ids, values, self.tables.last(chain).into(), None, sums)
     }
 
-    /// Brings what the core is drawn from up to date.
-    pub(crate) fn prepare(&mut self, _epoch: u32) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Sums over tasks of products of designs, to `sums` and `squares`.
-    fn sum_tasks(
+    /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them.
+    #[allow(clippy::too_many_arguments, reason = "the kernel's")]
+    pub(crate) fn sum_tasks(
         &self,
         pad: usize,
         work: &Work<D>,
-        [ids]: [&Array<D, u32>; 1],
+        ids: &Array<D, u32>,
         values: &Array<D, f32>,
         [designs, roots]: [&Array<D, f32>; 2],
+        signs: Option<(u64, u32)>,
+        [sums, squares]: [&Array<D, f32>; 2],
     ) -> Result<(), Error> {
-        let (device, sums, squares, tasks) = (&self.device, &self.sums, &self.squares, &work.tasks);
+        let (device, tasks) = (&self.device, &work.tasks);
         if let Some((module, tasks_of_block, shared)) = module(pad) {
             let grid = [work.count.div_ceil(tasks_of_block), 1];
             let count = work.count as u32;
-            launch!(
-                device, module, "sums", grid, THREADS, shared, tasks, count, ids, values, designs, roots,
-                sums, squares
-            )?;
+            match signs {
+                None => launch!(
+                    device, module, "sums", grid, THREADS, shared, tasks, count, ids, values, designs, roots,
+                    sums, squares
+                )?,
+                Some((seed, epoch)) => launch!(
+                    device,
+                    module,
+                    "sums_signed",
+                    grid,
+                    THREADS,
+                    shared,
+                    tasks,
+                    count,
+                    ids,
+                    values,
+                    designs,
+                    roots,
+                    seed,
+                    epoch,
+                    sums,
+                    squares
+                )?,
+            }
         } else {
             let (grid, shared, pad) = ([work.count, 1], 16 * (pad + 1) * 4, pad as u32);
             launch!(
@@ -105,7 +126,8 @@ impl<D: Device> Sampler<D> {
                 squares
             )?;
         }
-        work.join(device, pad * (pad + 3) / 2, sums)?;
+        let lists = if signs.is_some() { 2 } else { 1 };
+        work.join(device, pad * (pad + 1) / 2 + lists * pad, sums)?;
         work.join(device, 1, squares)
     }
 

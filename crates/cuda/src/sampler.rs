@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad};
 use crate::rows::RowWork;
 use crate::state::{MeanState, State, natural_len};
+use crate::tuples::{Tuples, are_worth};
 
 /// The core stays as it starts, and shares stay 1, until the rows have found their places.
 const CORE_FROM: u32 = 4;
@@ -117,7 +118,9 @@ pub struct Sampler<D: Device> {
     pub(crate) tables: Tables<D>,
     /// The chain whose entries the core is drawn from.
     pub(crate) lead: Chain<D>,
-    pub(crate) work: Vec<RowWork<D>>,
+    /// For each mode the entries of its rows; none where sums over tuples take their place.
+    pub(crate) work: Vec<Option<RowWork<D>>>,
+    pub(crate) tuples: Option<Tuples<D>>,
     pub(crate) sums: Array<D, f32>,
     pub(crate) squares: Array<D, f32>,
     pub(crate) errors: Array<D, f64>,
@@ -160,24 +163,39 @@ impl<D: Device> Sampler<D> {
         // The mode with the most rows has the fewest combinations of all others.
         let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
         let mut tables = Tables::new(&device)?;
-        let mut lead_chain = None;
-        let mut counts = Vec::new();
-        let mut work = Vec::new();
-        for mode in 0..order {
+        let arranged = arrange(lead);
+        let chain = Chain::new(&frame, &arranged)?;
+        tables.fit(&device, &chain)?;
+        let slots = chain.leaves.slots;
+        let (possible, worth) = are_worth(&arranged, &pads);
+        let tuples = match setup.form {
+            Form::Tuples if !possible => {
+                return Err(Error::Problem(
+                    "there are too many tuples, or concepts, for sums over tuples".to_owned(),
+                ));
+            }
+            Form::Tuples => true,
+            Form::Auto => possible && worth,
+            Form::Entries => false,
+        };
+        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose()?;
+        let mut work: Vec<Option<RowWork<D>>> = (0..order).map(|_| None).collect();
+        work[lead] = Some(RowWork::new(&device, None, &arranged.by_row(rows[lead]))?);
+        drop(arranged);
+        for mode in (0..order).filter(|&mode| mode != lead && tuples.is_none()) {
             let arranged = arrange(mode);
             let chain = Chain::new(&frame, &arranged)?;
             tables.fit(&device, &chain)?;
-            let by_row = arranged.by_row(rows[mode]);
-            counts.push(by_row.starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u32>>());
-            let chain = if mode == lead {
-                lead_chain = Some(chain);
-                None
-            } else {
-                Some(chain.without_entries(&device)?)
-            };
-            work.push(RowWork::new(&device, chain, &by_row)?);
+            let chain = Some(chain.without_entries(&device)?);
+            work[mode] = Some(RowWork::new(&device, chain, &arranged.by_row(rows[mode]))?);
         }
-        let lead = lead_chain.ok_or_else(|| Error::Problem("a tensor has modes".to_owned()))?;
+        let counts: Vec<Vec<u32>> =
+            (0..order).map(|mode| counted(entries.indices[mode], rows[mode])).collect();
+        let lead = chain;
+        let row_slots = |mode: usize| {
+            let of_tuples = tuples.as_ref().map_or(0, |tuples| tuples.slots(mode));
+            work[mode].as_ref().map_or(of_tuples, RowWork::slots)
+        };
         let telling = counts.iter().map(|counts| telling(counts, setup.row_noise));
         let telling = telling.map(|rows| Array::new(&device, &rows)).collect::<Result<_, _>>()?;
         let most = |of: &dyn Fn(usize) -> usize| (0..order).map(of).max().unwrap_or(0);
@@ -189,11 +207,8 @@ impl<D: Device> Sampler<D> {
             seed: setup.seed,
             mean: None,
             scalars: Array::zeros(&device, 6 + MOST_MODES)?,
-            sums: Array::zeros(
-                &device,
-                most(&|mode| work[mode].slots() * (pads[mode] * (pads[mode] + 3) / 2)),
-            )?,
-            squares: Array::zeros(&device, most(&|mode| work[mode].slots()))?,
+            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * (pads[mode] * (pads[mode] + 3) / 2)))?,
+            squares: Array::zeros(&device, most(&row_slots))?,
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
             parts: Array::zeros(&device, BLOCKS * most(&|mode| pads[mode]).max(8))?,
             pass_squares: Array::zeros(&device, lead.leaves.slots)?,
@@ -210,6 +225,7 @@ impl<D: Device> Sampler<D> {
             tables,
             lead,
             work,
+            tuples,
             device,
         };
         sampler.restore(start)?;
@@ -262,7 +278,9 @@ impl<D: Device> Sampler<D> {
     /// The modes in the order in which their rows are drawn.
     #[must_use]
     pub fn modes(&self) -> Vec<usize> {
-        (0..self.rows.len()).collect()
+        // Sums over tuples are those of the lead's rows.
+        let first = self.tuples.as_ref().map(|_| self.lead.leaf);
+        first.into_iter().chain((0..self.rows.len()).filter(|&mode| Some(mode) != first)).collect()
     }
 
     /// Brings each concept back to a prior of precision 1; the core takes up the difference, and so does the mean.
@@ -270,6 +288,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn rescale(&mut self, epoch: u32) -> Result<(), Error> {
+        self.outdate(self.lead.leaf);
         let device = &self.device;
         for mode in 0..self.rows.len() {
             let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
@@ -396,6 +415,7 @@ impl<D: Device> Sampler<D> {
             self.mean = Some(self.no_mean()?);
         }
         self.sum_rows(mode, epoch)?;
+        self.outdate(mode);
         self.draw_summed_rows(mode, epoch, share, self.means[mode].as_ref())
     }
 
@@ -405,6 +425,13 @@ impl<D: Device> Sampler<D> {
     /// If the device fails.
     pub fn sum(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
         self.sum_rows(mode, epoch)
+    }
+
+    /// Says that the rows or the shares of a mode are about to change.
+    fn outdate(&mut self, mode: usize) {
+        if mode == self.lead.leaf {
+            self.tuples.iter_mut().for_each(Tuples::outdate);
+        }
     }
 
     fn no_mean(&self) -> Result<Mean<D>, Error> {
@@ -420,6 +447,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn draw_shares(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        self.outdate(mode);
         let (device, rows, pad) = (&self.device, self.rows[mode], self.pads[mode]);
         let telling = &self.telling[mode];
         if !self.row_noise || telling.len() == 0 {
@@ -608,6 +636,7 @@ impl<D: Device> Sampler<D> {
         if !is_like {
             return Err(Error::Problem("the state is that of another problem".to_owned()));
         }
+        self.outdate(self.lead.leaf);
         self.core.restore(&self.device, state)?;
         self.draw.core.put(&self.device, &state.core)?;
         for mode in 0..order {
@@ -650,4 +679,11 @@ fn telling(counts: &[u32], row_noise: bool) -> Vec<u32> {
     }
     let step = telling.len().div_ceil(ROWS);
     telling.into_iter().step_by(step).collect()
+}
+
+/// How many entries each row of a mode has.
+fn counted(of: &[u32], rows: usize) -> Vec<u32> {
+    let mut counts = vec![0; rows];
+    of.iter().for_each(|&row| counts[row as usize] += 1);
+    counts
 }

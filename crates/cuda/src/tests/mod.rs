@@ -46,7 +46,7 @@ impl Random {
 
 /// All forms that there are for this number of modes.
 pub(crate) fn forms(order: usize) -> Vec<Form> {
-    if order == 9 { vec![Form::Entries, Form::Tuples] } else { vec![Form::Entries] }
+    if order == 3 { vec![Form::Entries, Form::Tuples] } else { vec![Form::Entries] }
 }
 
 #[test]

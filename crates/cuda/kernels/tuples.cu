@@ -1,0 +1,168 @@
+// Sums over the entries of tuples (rows of two of three modes) in place of entries: with the sums C of products of the third
+// mode's rows, and c of these times values, a row of the other modes has the sums T C T' and T c, where T is the core
+// folded along the other row of the tuple.
+//
+// The sums of a tuple are those of `sums_signed`.
+
+// Batches of tuples: a pass of a core, whose designs are in the nodes' tables and make room for what comes of them.
+KERNEL pass_tuples(u32 visit, u32 tuples, u32 batch, u32 pad, const float* __restrict__ sums,
+                   const float* __restrict__ tuple_squares, const float* __restrict__ roots,
+                   const Scalars* __restrict__ scalars, float* __restrict__ designs, double* __restrict__ squares) {
+    u32 triangle = pad * (pad + 1) / 2, len = triangle + 2 * pad, first = blockIdx.x * batch;
+    u32 some = tuples - first < batch ? tuples - first : batch;
+    double* room = SHARED(double);
+    float* staged = reinterpret_cast<float*>(room + blockDim.x);
+    float* design = staged + batch * len;
+    for (u32 i = threadIdx.x; i < some * len; i += blockDim.x) staged[i] = sums[(u64)first * len + i];
+    for (u32 i = threadIdx.x; i < some * pad; i += blockDim.x) design[i] = designs[(u64)first * pad + i];
+    __syncthreads();
+    float scatter = (float)(1.0 / sqrt(scalars->tau));
+    double square = 0.0;
+    for (u32 i = threadIdx.x; i < some * pad; i += blockDim.x) {
+        u32 tuple = i / pad, k = i % pad;
+        const float* own = staged + tuple * len;
+        const float* along = design + tuple * pad;
+        float root = roots[first + tuple], product = 0.0f;
+        const float* line = own + k * (k + 1) / 2;
+        for (u32 l = 0; l <= k; ++l) product += line[l] * along[l];
+        u32 place = k * (k + 1) / 2 + k;
+        for (u32 l = k + 1; l < pad; ++l) {
+            place += l;
+            product += own[place] * along[l];
+        }
+        float made = root * root * product;
+        if (visit == 0) {
+            float pull = own[triangle + k];
+            made = root * root * (pull - product) + root * own[triangle + pad + k] * scatter;
+            double share = (double)root * root;
+            square += share * (double)along[k] * ((double)product - 2.0 * (double)pull);
+            if (k == 0) square += share * (double)tuple_squares[first + tuple];
+        }
+        designs[(u64)first * pad + i] = made;
+    }
+    if (visit == 0) {
+        square = block_sum(square, room);
+        if (threadIdx.x == 0) squares[blockIdx.x] = square;
+    }
+}
+REGISTER(pass_tuples)
+
+static const u32 QUAD = 4;
+
+// Sums of rows from those of their tuples. A block has a task, and some tuples of it at a time: the full C, T times the root of
+// its row's share, and their product are in shared memory; each thread has a tile of 4 x 4 sums, and groups of threads that have all
+// tiles between them take turns in the tuples.
+KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, u32 inner, const u32* __restrict__ tuples,
+                  const u32* __restrict__ others, const float* __restrict__ sums,
+                  const float* __restrict__ tuple_squares, const float* __restrict__ tables,
+                  const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
+    Task task = tasks[blockIdx.x];
+    // Rows in shared memory are a little longer, so that they do not begin in the same bank.
+    u32 wide = inner + QUAD, triangle = inner * (inner + 1) / 2, len = triangle + 2 * inner;
+    float* c = SHARED(float);
+    float* t = c + batch * inner * wide;
+    float* e = t + batch * pad * wide;
+    float* pulls = e + batch * pad * wide;
+    u32 side = pad / QUAD, tiles = side * (side + 1) / 2, groups = blockDim.x / tiles;
+    u32 group = threadIdx.x / tiles, tile = threadIdx.x % tiles, row = 0;
+    while ((row + 1) * (row + 2) / 2 <= tile) ++row;
+    u32 column = tile - row * (row + 1) / 2;
+    float sum[QUAD][QUAD] = {{0.0f}};
+    float product = 0.0f, square = 0.0f;
+    for (u32 first = task.start; first < task.end; first += batch) {
+        u32 some = task.end - first < batch ? task.end - first : batch;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < some * inner * inner; i += blockDim.x) {
+            u32 b = i / (inner * inner), k = i / inner % inner, l = i % inner;
+            u32 place = k >= l ? k * (k + 1) / 2 + l : l * (l + 1) / 2 + k;
+            c[(b * inner + k) * wide + l] = sums[(u64)tuples[first + b] * len + place];
+        }
+        for (u32 i = threadIdx.x; i < some * pad * inner; i += blockDim.x) {
+            u32 b = i / (pad * inner), k = i / inner % pad, l = i % inner, other = others[first + b];
+            float value = k < rank ? tables[((u64)other * rank + k) * inner + l] * roots[other] : 0.0f;
+            t[(b * pad + k) * wide + l] = value;
+        }
+        for (u32 i = threadIdx.x; i < some * inner; i += blockDim.x) {
+            u32 b = i / inner, l = i % inner;
+            pulls[i] = sums[(u64)tuples[first + b] * len + triangle + l] * roots[others[first + b]];
+        }
+        __syncthreads();
+        u32 parts = side * (inner / QUAD);
+        for (u32 i = threadIdx.x; i < some * parts; i += blockDim.x) {
+            u32 b = i / parts, k = i % parts / (inner / QUAD) * QUAD, l = i % (inner / QUAD) * QUAD;
+            const float* left = t + (b * pad + k) * wide;
+            const float* right = c + b * inner * wide + l;
+            float4 made[QUAD];
+#pragma unroll
+            for (u32 r = 0; r < QUAD; ++r) made[r] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            for (u32 m = 0; m < inner; ++m) {
+                float4 some = *reinterpret_cast<const float4*>(right + m * wide);
+#pragma unroll
+                for (u32 r = 0; r < QUAD; ++r) {
+                    float value = left[r * wide + m];
+                    made[r].x += value * some.x, made[r].y += value * some.y;
+                    made[r].z += value * some.z, made[r].w += value * some.w;
+                }
+            }
+#pragma unroll
+            for (u32 r = 0; r < QUAD; ++r) *reinterpret_cast<float4*>(e + (b * pad + k + r) * wide + l) = made[r];
+        }
+        __syncthreads();
+        for (u32 b = group; group < groups && b < some; b += groups) {
+            const float* left = e + (b * pad + row * QUAD) * wide;
+            const float* right = t + (b * pad + column * QUAD) * wide;
+            for (u32 m = 0; m < inner; m += QUAD) {
+                float4 a[QUAD], z[QUAD];
+#pragma unroll
+                for (u32 r = 0; r < QUAD; ++r) {
+                    a[r] = *reinterpret_cast<const float4*>(left + r * wide + m);
+                    z[r] = *reinterpret_cast<const float4*>(right + r * wide + m);
+                }
+#pragma unroll
+                for (u32 r = 0; r < QUAD; ++r) {
+#pragma unroll
+                    for (u32 s = 0; s < QUAD; ++s) {
+                        sum[r][s] += a[r].x * z[s].x + a[r].y * z[s].y + a[r].z * z[s].z + a[r].w * z[s].w;
+                    }
+                }
+            }
+        }
+        if (threadIdx.x < pad) {
+            for (u32 b = 0; b < some; ++b) {
+                const float* own = t + (b * pad + threadIdx.x) * wide;
+                for (u32 m = 0; m < inner; ++m) product += own[m] * pulls[b * inner + m];
+            }
+        }
+        for (u32 b = 0; threadIdx.x == 0 && b < some; ++b) {
+            float root = roots[others[first + b]];
+            square += root * root * tuple_squares[tuples[first + b]];
+        }
+    }
+    __syncthreads();
+    // Groups one behind the other.
+    float* room = SHARED(float);
+    if (group < groups) {
+#pragma unroll
+        for (u32 r = 0; r < QUAD; ++r) {
+#pragma unroll
+            for (u32 s = 0; s < QUAD; ++s) room[(group * QUAD * QUAD + r * QUAD + s) * tiles + tile] = sum[r][s];
+        }
+    }
+    __syncthreads();
+    float* target = out + (u64)task.slot * (pad * (pad + 3) / 2);
+    if (group == 0) {
+        for (u32 r = 0; r < QUAD; ++r) {
+            for (u32 s = 0; s < QUAD; ++s) {
+                float all = 0.0f;
+                for (u32 other = 0; other < groups; ++other) {
+                    all += room[(other * QUAD * QUAD + r * QUAD + s) * tiles + tile];
+                }
+                u32 k = row * QUAD + r, l = column * QUAD + s;
+                if (l <= k) target[k * (k + 1) / 2 + l] = all;
+            }
+        }
+    }
+    if (threadIdx.x < pad) target[pad * (pad + 1) / 2 + threadIdx.x] = product;
+    if (threadIdx.x == 0) squares[task.slot] = square;
+}
+REGISTER(sum_tuples)
