@@ -1,9 +1,8 @@
 // The kernels of ranks for which there is no module: slower, and right for any.
 
 // See sums.cu; the sums are kept where they go.
-KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const u32* __restrict__ ids, const float* __restrict__ values,
-                const float* __restrict__ designs, const float* __restrict__ roots, float* __restrict__ out,
-                float* __restrict__ squares) {
+KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
+                const float* __restrict__ designs, float* __restrict__ out, float* __restrict__ squares) {
     const u32 SOME = 16;
     Task task = tasks[blockIdx.x];
     float* room = SHARED(float);
@@ -17,8 +16,10 @@ KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const u32* __restrict__
         u32 some = task.end - first < SOME ? task.end - first : SOME;
         __syncthreads();
         for (u32 i = threadIdx.x; i < some * width; i += blockDim.x) {
-            u32 entry = first + i / width, k = i % width, id = ids[entry];
-            room[i] = roots[id] * (k < pad ? designs[(u64)id * pad + k] : values[entry]);
+            Entry entry = entries[first + i / width];
+            // The root is where the value goes.
+            float number = designs[(u64)entry.id * (pad + 4) + i % width];
+            room[i] = i % width < pad ? number : number * entry.value;
         }
         __syncthreads();
         for (u32 k = 0; k < width; ++k) {
@@ -38,8 +39,8 @@ KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const u32* __restrict__
 REGISTER(sums_any)
 
 // See leaves.cu; a block for each task, whose threads share an entry's numbers.
-KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const u32* __restrict__ rows,
-                  const float* __restrict__ values, const float* __restrict__ designs,
+KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
+                  const float* __restrict__ designs,
                   const float* __restrict__ node_roots, const float* __restrict__ factor,
                   const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
                   float lowest, float highest, float* __restrict__ out, double* __restrict__ squares) {
@@ -55,11 +56,11 @@ KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const u32*
     float base = node_roots[task.target], scatter = (float)(1.0 / sqrt(scalars->tau));
     double square = 0.0;
     for (u32 entry = task.start; entry < task.end; ++entry) {
-        u32 row = rows[entry];
+        u32 row = entries[entry].id;
         const float* there = factor + (u64)row * pad;
         double part = 0.0;
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * there[k];
-        float prediction = (float)block_sum(part, room), value = values[entry], root = base * row_roots[row], made;
+        float prediction = (float)block_sum(part, room), value = entries[entry].value, root = base * row_roots[row], made;
         float error = visit == 2 ? fminf(fmaxf(prediction, lowest), highest) - value : root * (value - prediction);
         square += (double)error * error;
         made = visit == 0 ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;

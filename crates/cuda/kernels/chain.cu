@@ -22,9 +22,10 @@ DEVICE float weight_of(const Folding& folding, const u32* rows, u32 k) {
     return weight;
 }
 
-// Nodes' tables, `len` numbers each, and the roots of their rows' shares.
-KERNEL fold(const Folding* __restrict__ foldings, const u32* __restrict__ rows, const u32* __restrict__ parents,
-            u32 nodes, u32 len, const float* __restrict__ above, const float* __restrict__ roots_above,
+// Nodes' tables, `len` numbers each, and the roots of their rows' shares. If `wide`, tables are as sums read them: multiplied with
+// the root, with the root behind them and a multiple of four numbers long.
+KERNEL fold(u32 wide, const Folding* __restrict__ foldings, const u32* __restrict__ rows,
+            const u32* __restrict__ parents, u32 nodes, u32 len, const float* __restrict__ above, const float* __restrict__ roots_above,
             float* __restrict__ tables, float* __restrict__ roots) {
     u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     u32 quads = len / 4;
@@ -41,14 +42,27 @@ KERNEL fold(const Folding* __restrict__ foldings, const u32* __restrict__ rows, 
         float4 some = table[(u64)k * quads];
         sum.x += weight * some.x, sum.y += weight * some.y, sum.z += weight * some.z, sum.w += weight * some.w;
     }
-    reinterpret_cast<float4*>(tables)[(u64)node * quads + quad] = sum;
-    if (quad == 0) {
-        float root = roots_above[parent];
-        for (u32 mode = 0; mode < modes; ++mode) root *= folding.roots[mode][own[mode]];
-        roots[node] = root;
+    float root = roots_above[parent];
+    for (u32 mode = 0; mode < modes && (wide || quad == 0); ++mode) root *= folding.roots[mode][own[mode]];
+    float4* out = reinterpret_cast<float4*>(tables) + (u64)node * (quads + wide) + quad;
+    if (wide) {
+        sum.x *= root, sum.y *= root, sum.z *= root, sum.w *= root;
+        if (quad == 0) out[quads] = make_float4(root, 0.0f, 0.0f, 0.0f);
     }
+    *out = sum;
+    if (quad == 0) roots[node] = root;
 }
 REGISTER(fold)
+
+// Rows as sums read them, see above.
+KERNEL widen(u32 rows, u32 pad, const float* __restrict__ factor, const float* __restrict__ roots, float* __restrict__ wide) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    u32 stride = pad + 4, row = (u32)(i / stride), k = (u32)(i % stride);
+    if (row >= rows) return;
+    float root = roots[row];
+    wide[i] = k < pad ? root * factor[(u64)row * pad + k] : k == pad ? root : 0.0f;
+}
+REGISTER(widen)
 
 // So many children at a time have their weights in shared memory.
 static const u32 UNFOLDED = 32;

@@ -6,4 +6,4 @@
 #include "rows.cu"
 #include "noise.cu"
 #include "core.cu"
-#include "tuples.cu"
+#include "passes.cu"

@@ -21,6 +21,16 @@ static const u32 WHOLE_WARP = 0xffffffffu;
 static const u32 NONE = 0xffffffffu;
 static const int MOST_MODES = 8;
 
+// A pivot below this share of its diagonal element is rounding.
+#define LEAST_PIVOT 1e-9
+#define LEAST_NUMBER 2.2250738585072014e-308
+
+// An entry as sums read it: the id of its design, or its row, and its value.
+struct __align__(8) Entry {
+    u32 id;
+    float value;
+};
+
 // The scalars of a model, all on the device: no draw waits for the host.
 struct Scalars {
     double tau;

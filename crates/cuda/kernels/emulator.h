@@ -22,6 +22,7 @@
 #define TEXT(a) TEXT_(a)
 #define REGISTER(kernel) static emulator::Registration PASTE(register_, kernel)(TEXT(MODULE), #kernel, kernel);
 #define __restrict__
+#define __align__(bytes) alignas(bytes)
 
 struct Dim3 {
     unsigned x, y, z;
@@ -167,6 +168,15 @@ T shuffle_xor(T value, int mask) {
     wait(warp_barriers[warp], WARP);
     return other;
 }
+template <class T>
+T shuffle(T value, int lane) {
+    unsigned warp = running->thread / WARP;
+    exchanged[running->thread] = value;
+    wait(warp_barriers[warp], WARP);
+    T other = static_cast<T>(exchanged[warp * WARP + lane]);
+    wait(warp_barriers[warp], WARP);
+    return other;
+}
 }  // namespace emulator
 
 #define threadIdx emulator::thread_idx
@@ -175,6 +185,7 @@ T shuffle_xor(T value, int mask) {
 #define gridDim emulator::grid_dim
 #define __syncthreads() emulator::wait(emulator::block_barrier, emulator::block_dim.x)
 #define __syncwarp() emulator::wait(emulator::warp_barriers[emulator::running->thread / emulator::WARP], emulator::WARP)
+#define __shfl_sync(mask, value, lane) emulator::shuffle(value, lane)
 #define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
 
 // Runs a kernel; 0 if there is none of this name.

@@ -12,8 +12,8 @@ enum Visit {
 static const int LEAF_LANES = 8;
 
 // `out` gets for each task the sum over its entries of what is made of each times its row, `squares` that of squared errors.
-KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 count, const u32* __restrict__ rows,
-                             const float* __restrict__ values, const float* __restrict__ designs,
+KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                             const float* __restrict__ designs,
                              const float* __restrict__ node_roots, const float* __restrict__ factor,
                              const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed,
                              u32 epoch, float lowest, float highest, float* __restrict__ out,
@@ -35,7 +35,8 @@ KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 coun
         }
     }
     for (u32 entry = task.start + lane; entry < task.end; entry += LEAF_LANES) {
-        u32 row = rows[entry];
+        u32 row = entries[entry].id;
+        float value = entries[entry].value;
         const float4* there = reinterpret_cast<const float4*>(factor) + (u64)row * (PAD / 4);
         float prediction = 0.0f;
 #pragma unroll
@@ -46,13 +47,13 @@ KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 coun
         }
         float made;
         if (visit == ERRORS) {
-            float error = fminf(fmaxf(prediction, lowest), highest) - values[entry];
+            float error = fminf(fmaxf(prediction, lowest), highest) - value;
             square += (double)error * error;
             continue;
         }
         float root = base * row_roots[row];
         if (visit == RESIDUALS) {
-            float error = root * (values[entry] - prediction);
+            float error = root * (value - prediction);
             square += (double)error * error;
             made = root * (error + sign_of(seed, epoch, entry) * scatter);
         } else {

@@ -2,4 +2,6 @@
 #include "device.h"
 
 #include "sums.cu"
+#include "solves.cu"
 #include "leaves.cu"
+#include "tuples.cu"

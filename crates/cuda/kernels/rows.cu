@@ -1,8 +1,6 @@
-// Draws of rows, given the sums over their entries; the rows that averages of these ask for; and the scale of concepts.
+// Draws of rows of any rank, given the sums over their entries; the rows that averages of these ask for; the scale of concepts.
+// solves.cu has the draws of ranks that are compiled for.
 
-// A pivot below this share of its diagonal element is rounding.
-#define LEAST_PIVOT 1e-9
-#define LEAST_NUMBER 2.2250738585072014e-308
 // The concept of each mode that is its offset.
 static const u32 OFFSET = 1;
 
@@ -66,7 +64,7 @@ DEVICE System system_of(u32 rank, u32 lanes, double* scratch) {
 
 // Draws rows: first concept 1, the others from their distribution given that. `natural` is moved by `share` of the way towards
 // the distribution: the triangle of its precision and then its pull. `errors` gets each row's sum of squared errors.
-KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ sums,
+KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ sums,
                  const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ roots,
                  const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float share, float* __restrict__ natural,
                  float* __restrict__ factor, double* __restrict__ errors, double* __restrict__ scratch) {
@@ -134,10 +132,10 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* 
         __syncwarp();
     }
 }
-REGISTER(draw_rows)
+REGISTER(draw_rows_any)
 
 // The rows that averaged distributions ask for.
-KERNEL mean_rows(u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ natural, float* __restrict__ factor,
+KERNEL mean_rows_any(u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ natural, float* __restrict__ factor,
                  double* __restrict__ scratch) {
     System system = system_of(rank, lanes, scratch);
     u32 free = system.free, lane = system.lane, below = free * (free + 1) / 2;
@@ -163,7 +161,7 @@ KERNEL mean_rows(u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict
         __syncwarp();
     }
 }
-REGISTER(mean_rows)
+REGISTER(mean_rows_any)
 
 // For each concept the sum of something over the rows of each block: of squares less means, or if `plain`, of numbers.
 KERNEL column_parts(u32 rows, u32 rank, u32 pad, u32 plain, const float* __restrict__ factor,

@@ -1,9 +1,13 @@
 // Sums over the entries of a row: of products of designs, of designs times values and of squared values, each entry's times its
-// precision. A design is found by its id in a table; what is read of an entry is that id and its value.
+// precision. A design is found by its id in a table, where it is multiplied with the root of its precision, and the root stands
+// behind it; what is read of an entry is that id and its value.
 //
 // The sums of a target are the lower triangle of the products, row by row, and then the products with values; if asked for, those
 // with random signs in place of values follow.
 
+// Numbers from one design to the next, and float4s of these that are read.
+static const int STRIDE = PAD + 4;
+static const int QUADS = STRIDE / 4;
 static const int TRIANGLE = PAD * (PAD + 1) / 2;
 
 #if PAD <= 12
@@ -34,9 +38,8 @@ DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
 }
 
 template <bool SIGNED>
-DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                   const float* __restrict__ values, const float* __restrict__ designs, const float* __restrict__ roots,
-                   u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
+DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                   const float* __restrict__ designs, u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
     const int NUMBERS = TRIANGLE + (SIGNED ? 2 : 1) * PAD;
     // A multiple of the lanes, so that sums can be halved among them.
     const int SUMS = (NUMBERS + LANES - 1) / LANES * LANES;
@@ -47,38 +50,46 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restr
 #pragma unroll
     for (int i = 0; i < SUMS; ++i) sums[i] = 0.0f;
     float square = 0.0f;
+    // Designs of two entries are on the way while one is added, and where those of the next two are is known.
+    const Entry none = {0, 0.0f};
     u32 entry = task.start + lane;
-    // One entry ahead, so that its design is on the way while this one is added.
-    float root = 0.0f, value = 0.0f;
-    float4 next[PAD / 4];
-    if (entry < task.end) {
-        u32 id = ids[entry];
-        value = values[entry];
-        root = roots[id];
+    Entry now[2], next[2];
+    float4 ahead[2][QUADS];
 #pragma unroll
-        for (int i = 0; i < PAD / 4; ++i) next[i] = reinterpret_cast<const float4*>(designs)[(u64)id * (PAD / 4) + i];
+    for (int i = 0; i < 2; ++i) {
+        u32 place = entry + i * LANES;
+        now[i] = place < task.end ? entries[place] : none;
+        next[i] = place + 2 * LANES < task.end ? entries[place + 2 * LANES] : none;
+#pragma unroll
+        for (int k = 0; k < QUADS; ++k) {
+            if (place < task.end) ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
+        }
     }
     while (entry < task.end) {
-        float design[PAD];
-        float scaled = root * value;
 #pragma unroll
-        for (int i = 0; i < PAD / 4; ++i) {
-            design[4 * i] = root * next[i].x, design[4 * i + 1] = root * next[i].y;
-            design[4 * i + 2] = root * next[i].z, design[4 * i + 3] = root * next[i].w;
-        }
-        float sign = SIGNED ? sign_of(seed, epoch, entry) : 0.0f;
-        entry += LANES;
-        if (entry < task.end) {
-            u32 id = ids[entry];
-            value = values[entry];
-            root = roots[id];
+        for (int i = 0; i < 2; ++i) {
+            if (entry < task.end) {
+                float design[PAD];
 #pragma unroll
-            for (int i = 0; i < PAD / 4; ++i) {
-                next[i] = reinterpret_cast<const float4*>(designs)[(u64)id * (PAD / 4) + i];
+                for (int k = 0; k < PAD / 4; ++k) {
+                    design[4 * k] = ahead[i][k].x, design[4 * k + 1] = ahead[i][k].y;
+                    design[4 * k + 2] = ahead[i][k].z, design[4 * k + 3] = ahead[i][k].w;
+                }
+                float scaled = ahead[i][PAD / 4].x * now[i].value;
+                float sign = SIGNED ? sign_of(seed, epoch, entry) : 0.0f;
+                now[i] = next[i];
+                if (entry + 2 * LANES < task.end) {
+#pragma unroll
+                    for (int k = 0; k < QUADS; ++k) {
+                        ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
+                    }
+                    if (entry + 4 * LANES < task.end) next[i] = entries[entry + 4 * LANES];
+                }
+                add_design<SIGNED>(design, scaled, sign, sums);
+                square += scaled * scaled;
             }
+            entry += LANES;
         }
-        add_design<SIGNED>(design, scaled, sign, sums);
-        square += scaled * scaled;
     }
     halve<SUMS / 2>(sums, lane, 1);
     halve<SUMS / 4>(sums, lane, 2);
@@ -118,16 +129,15 @@ DEVICE void team_sync() {
 }
 
 template <bool SIGNED>
-DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                   const float* __restrict__ values, const float* __restrict__ designs, const float* __restrict__ roots,
-                   u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
+DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                   const float* __restrict__ designs, u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {
     const int NUMBERS = TRIANGLE + (SIGNED ? 2 : 1) * PAD;
     u32 team = threadIdx.x / TEAM, own = threadIdx.x % TEAM;
     u32 place = blockIdx.x * (blockDim.x / TEAM) + team;
     float* room = SHARED(float) + team * ROOM;
     float* scaled = room + STAGE * (PAD + 4);
-    float* scales = scaled + STAGE;
-    float* signs = scales + STAGE;
+    u32* places = reinterpret_cast<u32*>(scaled + STAGE);
+    float* signs = scaled + 2 * STAGE;
     Task task = {0, 0, NONE, 0};
     if (place < count) task = tasks[place];
     int group = own / TILES, tile = own % TILES, row = 0;
@@ -146,18 +156,16 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restr
         u32 some = task.end - first < STAGE ? task.end - first : STAGE;
         team_sync();
         if (own < some) {
-            float root = roots[ids[first + own]];
-            scales[own] = root;
-            scaled[own] = root * values[first + own];
+            Entry entry = entries[first + own];
+            places[own] = entry.id;
+            scaled[own] = designs[(u64)entry.id * STRIDE + PAD] * entry.value;
             square += scaled[own] * scaled[own];
             if (SIGNED) signs[own] = sign_of(seed, epoch, first + own);
         }
         team_sync();
         for (u32 i = own; i < some * (PAD / 4); i += TEAM) {
             u32 entry = i / (PAD / 4), part = i % (PAD / 4);
-            float4 design = reinterpret_cast<const float4*>(designs)[(u64)ids[first + entry] * (PAD / 4) + part];
-            float root = scales[entry];
-            design.x *= root, design.y *= root, design.z *= root, design.w *= root;
+            float4 design = reinterpret_cast<const float4*>(designs)[(u64)places[entry] * QUADS + part];
             reinterpret_cast<float4*>(room)[entry * (PAD / 4 + 1) + part] = design;
         }
         team_sync();
@@ -231,18 +239,16 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const u32* __restr
 
 static const int SUM_BLOCKS = PAD <= 12 ? 3 : 4;
 
-KERNEL BOUNDS(128, SUM_BLOCKS) sums(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                                    const float* __restrict__ values, const float* __restrict__ designs,
-                                    const float* __restrict__ roots, float* __restrict__ out,
+KERNEL BOUNDS(128, SUM_BLOCKS) sums(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                                    const float* __restrict__ designs, float* __restrict__ out,
                                     float* __restrict__ squares) {
-    sum_up<false>(tasks, count, ids, values, designs, roots, 0, 0, out, squares);
+    sum_up<false>(tasks, count, entries, designs, 0, 0, out, squares);
 }
 REGISTER(sums)
 
-KERNEL BOUNDS(128, SUM_BLOCKS) sums_signed(const Task* __restrict__ tasks, u32 count, const u32* __restrict__ ids,
-                                           const float* __restrict__ values, const float* __restrict__ designs,
-                                           const float* __restrict__ roots, u64 seed, u32 epoch,
+KERNEL BOUNDS(128, SUM_BLOCKS) sums_signed(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                                           const float* __restrict__ designs, u64 seed, u32 epoch,
                                            float* __restrict__ out, float* __restrict__ squares) {
-    sum_up<true>(tasks, count, ids, values, designs, roots, seed, epoch, out, squares);
+    sum_up<true>(tasks, count, entries, designs, seed, epoch, out, squares);
 }
 REGISTER(sums_signed)

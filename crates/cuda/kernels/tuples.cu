@@ -4,61 +4,18 @@
 //
 // The sums of a tuple are those of `sums_signed`.
 
-// Batches of tuples: a pass of a core, whose designs are in the nodes' tables and make room for what comes of them.
-KERNEL pass_tuples(u32 visit, u32 tuples, u32 batch, u32 pad, const float* __restrict__ sums,
-                   const float* __restrict__ tuple_squares, const float* __restrict__ roots,
-                   const Scalars* __restrict__ scalars, float* __restrict__ designs, double* __restrict__ squares) {
-    u32 triangle = pad * (pad + 1) / 2, len = triangle + 2 * pad, first = blockIdx.x * batch;
-    u32 some = tuples - first < batch ? tuples - first : batch;
-    double* room = SHARED(double);
-    float* staged = reinterpret_cast<float*>(room + blockDim.x);
-    float* design = staged + batch * len;
-    for (u32 i = threadIdx.x; i < some * len; i += blockDim.x) staged[i] = sums[(u64)first * len + i];
-    for (u32 i = threadIdx.x; i < some * pad; i += blockDim.x) design[i] = designs[(u64)first * pad + i];
-    __syncthreads();
-    float scatter = (float)(1.0 / sqrt(scalars->tau));
-    double square = 0.0;
-    for (u32 i = threadIdx.x; i < some * pad; i += blockDim.x) {
-        u32 tuple = i / pad, k = i % pad;
-        const float* own = staged + tuple * len;
-        const float* along = design + tuple * pad;
-        float root = roots[first + tuple], product = 0.0f;
-        const float* line = own + k * (k + 1) / 2;
-        for (u32 l = 0; l <= k; ++l) product += line[l] * along[l];
-        u32 place = k * (k + 1) / 2 + k;
-        for (u32 l = k + 1; l < pad; ++l) {
-            place += l;
-            product += own[place] * along[l];
-        }
-        float made = root * root * product;
-        if (visit == 0) {
-            float pull = own[triangle + k];
-            made = root * root * (pull - product) + root * own[triangle + pad + k] * scatter;
-            double share = (double)root * root;
-            square += share * (double)along[k] * ((double)product - 2.0 * (double)pull);
-            if (k == 0) square += share * (double)tuple_squares[first + tuple];
-        }
-        designs[(u64)first * pad + i] = made;
-    }
-    if (visit == 0) {
-        square = block_sum(square, room);
-        if (threadIdx.x == 0) squares[blockIdx.x] = square;
-    }
-}
-REGISTER(pass_tuples)
-
 static const u32 QUAD = 4;
 
 // Sums of rows from those of their tuples. A block has a task, and some tuples of it at a time: the full C, T times the root of
 // its row's share, and their product are in shared memory; each thread has a tile of 4 x 4 sums, and groups of threads that have all
 // tiles between them take turns in the tuples.
-KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, u32 inner, const u32* __restrict__ tuples,
+KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, const u32* __restrict__ tuples,
                   const u32* __restrict__ others, const float* __restrict__ sums,
                   const float* __restrict__ tuple_squares, const float* __restrict__ tables,
                   const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
     Task task = tasks[blockIdx.x];
     // Rows in shared memory are a little longer, so that they do not begin in the same bank.
-    u32 wide = inner + QUAD, triangle = inner * (inner + 1) / 2, len = triangle + 2 * inner;
+    const u32 inner = PAD, wide = inner + QUAD, triangle = TRIANGLE, len = triangle + 2 * inner;
     float* c = SHARED(float);
     float* t = c + batch * inner * wide;
     float* e = t + batch * pad * wide;
@@ -69,6 +26,8 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
     u32 column = tile - row * (row + 1) / 2;
     float sum[QUAD][QUAD] = {{0.0f}};
     float product = 0.0f, square = 0.0f;
+    // Who has a product of which tuple of a batch.
+    u32 slot = threadIdx.x / pad, concept = threadIdx.x % pad;
     for (u32 first = task.start; first < task.end; first += batch) {
         u32 some = task.end - first < batch ? task.end - first : batch;
         __syncthreads();
@@ -77,10 +36,13 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
             u32 place = k >= l ? k * (k + 1) / 2 + l : l * (l + 1) / 2 + k;
             c[(b * inner + k) * wide + l] = sums[(u64)tuples[first + b] * len + place];
         }
-        for (u32 i = threadIdx.x; i < some * pad * inner; i += blockDim.x) {
-            u32 b = i / (pad * inner), k = i / inner % pad, l = i % inner, other = others[first + b];
-            float value = k < rank ? tables[((u64)other * rank + k) * inner + l] * roots[other] : 0.0f;
-            t[(b * pad + k) * wide + l] = value;
+        for (u32 b = 0; b < some; ++b) {
+            u32 other = others[first + b];
+            float root = roots[other];
+            for (u32 i = threadIdx.x; i < pad * inner; i += blockDim.x) {
+                u32 k = i / inner, l = i % inner;
+                t[(b * pad + k) * wide + l] = k < rank ? tables[(u64)other * rank * inner + i] * root : 0.0f;
+            }
         }
         for (u32 i = threadIdx.x; i < some * inner; i += blockDim.x) {
             u32 b = i / inner, l = i % inner;
@@ -127,15 +89,13 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
                 }
             }
         }
-        if (threadIdx.x < pad) {
-            for (u32 b = 0; b < some; ++b) {
-                const float* own = t + (b * pad + threadIdx.x) * wide;
-                for (u32 m = 0; m < inner; ++m) product += own[m] * pulls[b * inner + m];
-            }
+        for (u32 b = slot; b < some; b += blockDim.x / pad) {
+            const float* own = t + (b * pad + concept) * wide;
+            for (u32 m = 0; m < inner && slot < blockDim.x / pad; ++m) product += own[m] * pulls[b * inner + m];
         }
-        for (u32 b = 0; threadIdx.x == 0 && b < some; ++b) {
-            float root = roots[others[first + b]];
-            square += root * root * tuple_squares[tuples[first + b]];
+        if (threadIdx.x < some) {
+            float root = roots[others[first + threadIdx.x]];
+            square += root * root * tuple_squares[tuples[first + threadIdx.x]];
         }
     }
     __syncthreads();
@@ -162,7 +122,17 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
             }
         }
     }
-    if (threadIdx.x < pad) target[pad * (pad + 1) / 2 + threadIdx.x] = product;
-    if (threadIdx.x == 0) squares[task.slot] = square;
+    __syncthreads();
+    room[threadIdx.x] = product;
+    room[blockDim.x + threadIdx.x] = square;
+    __syncthreads();
+    if (slot == 0) {
+        for (u32 other = 1; other < blockDim.x / pad; ++other) product += room[other * pad + concept];
+        target[pad * (pad + 1) / 2 + concept] = product;
+    }
+    if (threadIdx.x == 0) {
+        for (u32 b = 1; b < batch; ++b) square += room[blockDim.x + b];
+        squares[task.slot] = square;
+    }
 }
 REGISTER(sum_tuples)

@@ -1,6 +1,7 @@
 //! Chains on a device: the core folded along the rows of one mode after the other, and back.
 
 use bytemuck::Pod;
+use rayon::prelude::*;
 
 use crate::Error;
 use crate::arrange::Arranged;
@@ -70,9 +71,9 @@ struct Level<D: Device> {
 /// A chain over all modes but the leaf, and the entries of its last nodes.
 pub(crate) struct Chain<D: Device> {
     pub(crate) leaf: usize,
-    pub(crate) entries: usize,
-    pub(crate) rows: Array<D, u32>,
-    pub(crate) values: Array<D, f32>,
+    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`].
+    pub(crate) count: usize,
+    pub(crate) entries: Array<D, u64>,
     pub(crate) leaves: Work<D>,
     levels: Vec<Level<D>>,
     /// For each number of the core as the chain has it, its place in the core, and the other way round.
@@ -168,9 +169,8 @@ impl<D: Device> Chain<D> {
         }
         Ok(Chain {
             leaf,
-            entries: arranged.values.len(),
-            rows: Array::new(device, &arranged.rows)?,
-            values: Array::new(device, &arranged.values)?,
+            count: arranged.values.len(),
+            entries: Array::new(device, &words(&arranged.rows, &arranged.values))?,
             leaves: Work::new(device, &arranged.starts, LEAVES)?,
             levels,
             core_len: unpack.len(),
@@ -181,8 +181,7 @@ impl<D: Device> Chain<D> {
 
     /// Drops the entries themselves, where only the nodes are needed from now on.
     pub(crate) fn without_entries(mut self, device: &D) -> Result<Self, Error> {
-        self.rows = Array::zeros(device, 0)?;
-        self.values = Array::zeros(device, 0)?;
+        self.entries = Array::zeros(device, 0)?;
         Ok(self)
     }
 
@@ -195,17 +194,20 @@ impl<D: Device> Chain<D> {
         let mut slots: Vec<usize> = self.levels.iter().map(|level| level.children.slots).collect();
         slots.push(self.leaves.slots.max(self.nodes()));
         let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
-        let tables = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
+        let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
+        // Sums read longer ones.
+        tables.iter_mut().last().into_iter().for_each(|last| *last += 4 * self.nodes());
         (tables, slots)
     }
 
-    /// Folds a core along the rows of all nodes.
+    /// Folds a core along the rows of all nodes. If `wide`, the last ones' tables are as sums read them, see chain.cu.
     pub(crate) fn descend(
         &self,
         device: &D,
         tables: &Tables<D>,
         which: Which,
         core: &Array<D, f32>,
+        wide: bool,
     ) -> Result<(), Error> {
         let len = self.pack.len();
         let grid = [len.div_ceil(THREADS), 1];
@@ -230,6 +232,7 @@ impl<D: Device> Chain<D> {
                 grid,
                 THREADS,
                 0,
+                u32::from(wide && number + 1 == self.levels.len()),
                 &level.foldings[which as usize],
                 &level.rows,
                 &level.parents,
@@ -330,4 +333,10 @@ fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[us
         }
     }
     Ok(())
+}
+
+/// Ids and values as kernels read them, see `Entry` in device.h.
+pub(crate) fn words(ids: &[u32], values: &[f32]) -> Vec<u64> {
+    let pairs = ids.par_iter().zip(values);
+    pairs.map(|(&id, value)| u64::from(id) | u64::from(value.to_bits()) << 32).collect()
 }

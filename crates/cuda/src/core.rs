@@ -197,7 +197,7 @@ impl<D: Device> Sampler<D> {
 
     /// Predicts the entries of the lead by a core, and leaves in its last nodes what comes of it.
     pub(crate) fn pass(&self, visit: Visit, core: &Array<D, f32>, epoch: u32) -> Result<(), Error> {
-        self.lead.descend(&self.device, &self.tables, Which::Draw, core)?;
+        self.lead.descend(&self.device, &self.tables, Which::Draw, core, false)?;
         if self.pass_tuples(visit)? {
             return Ok(());
         }
@@ -220,7 +220,7 @@ impl<D: Device> Sampler<D> {
         let (nodes, node_roots) = self.tables.last(chain);
         let (factor, row_roots) = (&model.factors[chain.leaf], &self.roots[chain.leaf]);
         let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
-        let (rows, values, [lowest, highest]) = (&chain.rows, &chain.values, range);
+        let (entries, [lowest, highest]) = (&chain.entries, range);
         let visit = visit as u32;
         if PADS.contains(&(pad as u32)) {
             let grid = [(8 * count).div_ceil(128), 1];
@@ -235,8 +235,7 @@ impl<D: Device> Sampler<D> {
                 visit,
                 tasks,
                 count as u32,
-                rows,
-                values,
+                entries,
                 nodes,
                 node_roots,
                 factor,
@@ -261,8 +260,7 @@ impl<D: Device> Sampler<D> {
                 pad as u32,
                 visit,
                 tasks,
-                rows,
-                values,
+                entries,
                 nodes,
                 node_roots,
                 factor,
@@ -295,7 +293,7 @@ impl<D: Device> Sampler<D> {
     /// Adds up the parts and, if there is an epoch, draws the precision of entries.
     pub(crate) fn take_squares(&self, chain: &Chain<D>, epoch: Option<u32>) -> Result<(), Error> {
         let (draws, epoch) = (u32::from(epoch.is_some()), epoch.unwrap_or(0));
-        let (count, entries, seed) = (blocks(chain) as u32, chain.entries as u64, self.seed);
+        let (count, entries, seed) = (blocks(chain) as u32, chain.count as u64, self.seed);
         let (parts, scalars) = (&self.parts, &self.scalars);
         launch!(
             &self.device,

@@ -72,7 +72,7 @@ impl<D: Device> Sampler<D> {
             )?;
         }
         let chain = of.map_or(&self.lead, |Evaluation(chain)| chain);
-        chain.descend(device, &self.tables, which, &model.core)?;
+        chain.descend(device, &self.tables, which, &model.core, false)?;
         self.clear_squares(chain)?;
         self.visit(chain, Visit::Errors, model, 0, range)?;
         self.add_squares(chain)?;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::arrange::ByRow;
-use crate::chain::{Chain, Which, Work};
+use crate::chain::{Chain, Which, Work, words};
 use crate::device::{Array, Device, Module, PADS, launch};
 use crate::sampler::Sampler;
 
@@ -19,8 +19,7 @@ const BLOCKS: usize = 512;
 pub(crate) struct RowWork<D: Device> {
     /// The chain whose nodes have the designs; none if it is the lead.
     chain: Option<Chain<D>>,
-    ids: Array<D, u32>,
-    values: Array<D, f32>,
+    entries: Array<D, u64>,
     work: Work<D>,
 }
 
@@ -28,8 +27,7 @@ impl<D: Device> RowWork<D> {
     pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow<f32>) -> Result<Self, Error> {
         Ok(RowWork {
             chain,
-            ids: Array::new(device, &by_row.ids)?,
-            values: Array::new(device, &by_row.values)?,
+            entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
             work: Work::new(device, &by_row.starts, LONGEST)?,
         })
     }
@@ -60,22 +58,21 @@ impl<D: Device> Sampler<D> {
         if self.sum_tuples(mode, epoch)? {
             return Ok(());
         }
-        let Some(RowWork { chain, ids, values, work }) = &self.work[mode] else { return Ok(()) };
+        let Some(RowWork { chain, entries, work }) = &self.work[mode] else { return Ok(()) };
         let chain = chain.as_ref().unwrap_or(&self.lead);
-        chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core)?;
+        chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core, true)?;
         let sums = [&self.sums, &self.squares];
-        self.sum_tasks(self.pads[mode], work, ids, values, self.tables.last(chain).into(), None, sums)
+        let (designs, _) = self.tables.last(chain);
+        self.sum_tasks(self.pads[mode], work, entries, designs, None, sums)
     }
 
     /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them.
-    #[allow(clippy::too_many_arguments, reason = "the kernel's")]
     pub(crate) fn sum_tasks(
         &self,
         pad: usize,
         work: &Work<D>,
-        ids: &Array<D, u32>,
-        values: &Array<D, f32>,
-        [designs, roots]: [&Array<D, f32>; 2],
+        entries: &Array<D, u64>,
+        designs: &Array<D, f32>,
         signs: Option<(u64, u32)>,
         [sums, squares]: [&Array<D, f32>; 2],
     ) -> Result<(), Error> {
@@ -84,10 +81,12 @@ impl<D: Device> Sampler<D> {
             let grid = [work.count.div_ceil(tasks_of_block), 1];
             let count = work.count as u32;
             match signs {
-                None => launch!(
-                    device, module, "sums", grid, THREADS, shared, tasks, count, ids, values, designs, roots,
-                    sums, squares
-                )?,
+                None => {
+                    launch!(
+                        device, module, "sums", grid, THREADS, shared, tasks, count, entries, designs, sums,
+                        squares
+                    )?;
+                }
                 Some((seed, epoch)) => launch!(
                     device,
                     module,
@@ -97,10 +96,8 @@ impl<D: Device> Sampler<D> {
                     shared,
                     tasks,
                     count,
-                    ids,
-                    values,
+                    entries,
                     designs,
-                    roots,
                     seed,
                     epoch,
                     sums,
@@ -109,20 +106,9 @@ impl<D: Device> Sampler<D> {
             }
         } else {
             let (grid, shared, pad) = ([work.count, 1], 16 * (pad + 1) * 4, pad as u32);
+            let module = Module::Common;
             launch!(
-                device,
-                Module::Common,
-                "sums_any",
-                grid,
-                THREADS,
-                shared,
-                pad,
-                tasks,
-                ids,
-                values,
-                designs,
-                roots,
-                sums,
+                device, module, "sums_any", grid, THREADS, shared, pad, tasks, entries, designs, sums,
                 squares
             )?;
         }
@@ -139,64 +125,97 @@ impl<D: Device> Sampler<D> {
         share: Option<f32>,
         means: Option<&Array<D, f32>>,
     ) -> Result<(), Error> {
-        let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
-        let systems = Systems::new(rows, rank, pad);
-        let scratch = self.scratch_of(&systems)?;
+        let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
+        let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
+        let (device, scratch, number) = (&self.device, systems.scratch(&self.device)?, mode as u32);
         let natural = self.mean.as_ref().map(|mean| &mean.natural[mode]);
-        launch!(
-            &self.device,
-            Module::Common,
-            "draw_rows",
-            [systems.blocks, 1],
-            systems.threads,
-            systems.shared,
-            mode as u32,
-            rows as u32,
-            rank as u32,
-            pad as u32,
-            systems.lanes as u32,
-            &self.sums,
-            &self.squares,
-            means,
-            &self.roots[mode],
-            &self.scalars,
-            self.seed,
-            epoch,
-            share.unwrap_or(0.0),
-            natural,
-            &self.draw.factors[mode],
-            &self.errors,
-            scratch.as_ref(),
-        )
-    }
-
-    /// Room for systems that shared memory has none for.
-    fn scratch_of(&self, systems: &Systems) -> Result<Option<Array<D, f64>>, Error> {
-        (systems.scratch > 0).then(|| Array::zeros(&self.device, systems.scratch)).transpose()
+        let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
+        let (scalars, seed, share) = (&self.scalars, self.seed, share.unwrap_or(0.0));
+        let (factor, errors) = (&self.draw.factors[mode], &self.errors);
+        let Systems { lanes, threads, grid, shared, module, .. } = systems;
+        match module {
+            Module::Pad(_) => launch!(
+                device,
+                module,
+                "draw_rows",
+                grid,
+                threads,
+                shared,
+                number,
+                rows,
+                rank,
+                sums,
+                squares,
+                means,
+                roots,
+                scalars,
+                seed,
+                epoch,
+                share,
+                natural,
+                factor,
+                errors
+            ),
+            Module::Common => launch!(
+                device,
+                module,
+                "draw_rows_any",
+                grid,
+                threads,
+                shared,
+                number,
+                rows,
+                rank,
+                pad,
+                lanes as u32,
+                sums,
+                squares,
+                means,
+                roots,
+                scalars,
+                seed,
+                epoch,
+                share,
+                natural,
+                factor,
+                errors,
+                scratch.as_ref()
+            ),
+        }
     }
 
     /// Computes the rows that the mean of draws asks for.
     pub(crate) fn find_mean_rows(&self) -> Result<(), Error> {
         let Some(mean) = &self.mean else { return Ok(()) };
         for (mode, natural) in mean.natural.iter().enumerate() {
-            let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
-            let systems = Systems::new(rows, rank, pad);
-            let scratch = self.scratch_of(&systems)?;
-            launch!(
-                &self.device,
-                Module::Common,
-                "mean_rows",
-                [systems.blocks, 1],
-                systems.threads,
-                systems.shared,
-                rows as u32,
-                rank as u32,
-                pad as u32,
-                systems.lanes as u32,
-                natural,
-                &self.mean_model.factors[mode],
-                scratch.as_ref(),
-            )?;
+            let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
+            let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
+            let (device, scratch) = (&self.device, systems.scratch(&self.device)?);
+            let factor = &self.mean_model.factors[mode];
+            let Systems { lanes, threads, grid, shared, module, .. } = systems;
+            match module {
+                Module::Pad(_) => {
+                    launch!(device, module, "mean_rows", grid, threads, shared, rows, rank, natural, factor)?;
+                }
+                Module::Common => {
+                    let (lanes, scratch) = (lanes as u32, scratch.as_ref());
+                    launch!(
+                        device,
+                        module,
+                        "mean_rows_any",
+                        grid,
+                        threads,
+                        shared,
+                        rows,
+                        rank,
+                        pad,
+                        lanes,
+                        natural,
+                        factor,
+                        scratch
+                    )?;
+                }
+            }
         }
         Ok(())
     }
@@ -204,9 +223,10 @@ impl<D: Device> Sampler<D> {
 
 /// How systems of rows are given to threads.
 struct Systems {
+    module: Module,
     lanes: usize,
     threads: usize,
-    blocks: usize,
+    grid: [usize; 2],
     shared: usize,
     /// Numbers in the device's memory, if shared memory has no room.
     scratch: usize,
@@ -214,23 +234,30 @@ struct Systems {
 
 impl Systems {
     fn new(rows: usize, rank: usize, pad: usize) -> Self {
-        let lanes = if pad <= 12 { 8 } else { 32 };
-        // As in rows.cu.
-        let room = (rank - 1) * rank / 2 + 3 * rank;
+        let module = module(pad).map_or(Module::Common, |(module, ..)| module);
+        // As in solves.cu, and for other ranks in rows.cu: a thread for each row, or a warp.
+        let (lanes, room) = match module {
+            Module::Pad(_) if pad <= 12 => (1, 0),
+            Module::Pad(_) => (32, (pad - 1) * pad / 2 + pad),
+            Module::Common => (32, (rank - 1) * rank / 2 + 3 * rank),
+        };
         let threads = [128, 64, 32].into_iter().find(|threads| threads / lanes * room * 8 <= SHARED);
         let blocks = |threads: usize| rows.div_ceil(threads / lanes);
         match threads {
-            Some(threads) => Systems {
-                lanes,
-                threads,
-                blocks: blocks(threads),
-                shared: threads / lanes * room * 8,
-                scratch: 0,
-            },
+            Some(threads) => {
+                let shared = threads / lanes * room * 8;
+                Systems { module, lanes, threads, grid: [blocks(threads), 1], shared, scratch: 0 }
+            }
             None => {
                 let (threads, blocks) = (64, blocks(64).min(BLOCKS));
-                Systems { lanes, threads, blocks, shared: 0, scratch: blocks * threads / lanes * room }
+                let scratch = blocks * threads / lanes * room;
+                Systems { module, lanes, threads, grid: [blocks, 1], shared: 0, scratch }
             }
         }
+    }
+
+    /// Room for systems that shared memory has none for.
+    fn scratch<D: Device>(&self, device: &D) -> Result<Option<Array<D, f64>>, Error> {
+        (self.scratch > 0).then(|| Array::zeros(device, self.scratch)).transpose()
     }
 }

@@ -22,6 +22,8 @@ const BATCH: usize = 8;
 pub(crate) struct Tuples<D: Device> {
     sums: Array<D, f32>,
     squares: Array<D, f32>,
+    /// The lead's rows as sums read them.
+    wide: Array<D, f32>,
     /// For each mode but the lead.
     sides: Vec<Option<Side<D>>>,
     /// The epoch of the sums.
@@ -68,6 +70,7 @@ impl<D: Device> Tuples<D> {
         let mut tuples = Tuples {
             sums: Array::zeros(device, slots * (pad * (pad + 1) / 2 + 2 * pad))?,
             squares: Array::zeros(device, slots)?,
+            wide: Array::zeros(device, rows[arranged.leaf] * (pad + 4))?,
             sides: (0..rows.len()).map(|_| None).collect(),
             ready: None,
         };
@@ -113,11 +116,26 @@ impl<D: Device> Sampler<D> {
         let Some(tuples) = self.tuples.as_ref().filter(|tuples| tuples.ready != Some(epoch)) else {
             return Ok(());
         };
-        let (sums, squares) = (&tuples.sums, &tuples.squares);
-        let (ids, values, work) = (&self.lead.rows, &self.lead.values, &self.lead.leaves);
-        let signs = Some((self.seed, epoch));
-        let designs = [&self.draw.factors[leaf], &self.roots[leaf]];
-        self.sum_tasks(self.pads[leaf], work, ids, values, designs, signs, [sums, squares])?;
+        let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
+        let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
+        let grid = [(rows * (pad + 4)).div_ceil(THREADS), 1];
+        let device = &self.device;
+        launch!(
+            device,
+            Module::Common,
+            "widen",
+            grid,
+            THREADS,
+            0,
+            rows as u32,
+            pad as u32,
+            factor,
+            roots,
+            wide
+        )?;
+        let sums = [&tuples.sums, &tuples.squares];
+        let (entries, work) = (&self.lead.entries, &self.lead.leaves);
+        self.sum_tasks(pad, work, entries, wide, Some((self.seed, epoch)), sums)?;
         self.tuples.iter_mut().for_each(|tuples| tuples.ready = Some(epoch));
         Ok(())
     }
@@ -155,6 +173,7 @@ impl<D: Device> Sampler<D> {
             [(nodes * len / 4).div_ceil(THREADS), 1],
             THREADS,
             0,
+            0u32,
             &side.folding,
             &side.all,
             &side.root,
@@ -173,7 +192,7 @@ impl<D: Device> Sampler<D> {
         let shared = 4 * (batch * each).max(16 * threads);
         launch!(
             device,
-            Module::Common,
+            Module::Pad(inner as u32),
             "sum_tuples",
             [side.work.count, 1],
             threads,
@@ -182,7 +201,6 @@ impl<D: Device> Sampler<D> {
             batch as u32,
             rank as u32,
             pad as u32,
-            inner as u32,
             &side.tuples,
             &side.others,
             &tuples.sums,

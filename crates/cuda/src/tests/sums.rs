@@ -136,7 +136,7 @@ fn tables_that_would_be_too_large_are_left_out() {
         let frame = crate::chain::Frame { device, ranks: &sampler.ranks, models, roots };
         let chain = crate::chain::Chain::new(&frame, &arranged).unwrap();
         sampler.tables.fit(&sampler.device, &chain).unwrap();
-        chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core).unwrap();
+        chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
         let designs = sampler.tables.last(&chain).0.get(&sampler.device).unwrap();
         let rank = problem.ranks[leaf];
         for node in 0..arranged.nodes() {
