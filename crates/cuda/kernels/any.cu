@@ -18,7 +18,7 @@ KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict
         for (u32 i = threadIdx.x; i < some * width; i += blockDim.x) {
             Entry entry = entries[first + i / width];
             // The root is where the value goes.
-            float number = designs[(u64)entry.id * (pad + 4) + i % width];
+            float number = designs[(u64)entry.id * (pad + 8) + i % width];
             room[i] = i % width < pad ? number : number * entry.value;
         }
         __syncthreads();

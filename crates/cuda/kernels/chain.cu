@@ -23,7 +23,7 @@ DEVICE float weight_of(const Folding& folding, const u32* rows, u32 k) {
 }
 
 // Nodes' tables, `len` numbers each, and the roots of their rows' shares. If `wide`, tables are as sums read them: multiplied with
-// the root, with the root behind them and a multiple of four numbers long.
+// the root, with the root behind them and so many more float4s long.
 KERNEL fold(u32 wide, const Folding* __restrict__ foldings, const u32* __restrict__ rows,
             const u32* __restrict__ parents, u32 nodes, u32 len, const float* __restrict__ above, const float* __restrict__ roots_above,
             float* __restrict__ tables, float* __restrict__ roots) {
@@ -55,9 +55,9 @@ KERNEL fold(u32 wide, const Folding* __restrict__ foldings, const u32* __restric
 REGISTER(fold)
 
 // Rows as sums read them, see above.
-KERNEL widen(u32 rows, u32 pad, const float* __restrict__ factor, const float* __restrict__ roots, float* __restrict__ wide) {
+KERNEL widen(u32 rows, u32 pad, u32 stride, const float* __restrict__ factor, const float* __restrict__ roots, float* __restrict__ wide) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    u32 stride = pad + 4, row = (u32)(i / stride), k = (u32)(i % stride);
+    u32 row = (u32)(i / stride), k = (u32)(i % stride);
     if (row >= rows) return;
     float root = roots[row];
     wide[i] = k < pad ? root * factor[(u64)row * pad + k] : k == pad ? root : 0.0f;

@@ -62,12 +62,10 @@ DEVICE System system_of(u32 rank, u32 lanes, double* scratch) {
     return {rank - 1, threadIdx.x % lanes, lanes, own, side + rank, side};
 }
 
-// Draws rows: first concept 1, the others from their distribution given that. `natural` is moved by `share` of the way towards
-// the distribution: the triangle of its precision and then its pull. `errors` gets each row's sum of squared errors.
+// Draws rows: first concept 1, the others from their distribution given that. `errors` gets each row's sum of squared errors.
 KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ sums,
                  const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ roots,
-                 const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float share, float* __restrict__ natural,
-                 float* __restrict__ factor, double* __restrict__ errors, double* __restrict__ scratch) {
+                 const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors, double* __restrict__ scratch) {
     System system = system_of(rank, lanes, scratch);
     u32 free = system.free, lane = system.lane, triangle = pad * (pad + 1) / 2;
     double* partial = system.diagonal + rank;
@@ -93,13 +91,6 @@ KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const flo
                 if (means) pull += prior * (double)means[(u64)row * rank + k + 1];
                 system.side[k] = pull;
             }
-        }
-        __syncwarp();
-        if (natural && share > 0.0f && real) {
-            u32 below = free * (free + 1) / 2;
-            float* mean = natural + (u64)row * (below + free);
-            for (u32 i = lane; i < below; i += lanes) mean[i] += share * ((float)system.triangle[i] - mean[i]);
-            for (u32 i = lane; i < free; i += lanes) mean[below + i] += share * ((float)system.side[i] - mean[below + i]);
         }
         __syncwarp();
         system.factorize();
@@ -208,6 +199,39 @@ KERNEL scale_rows(u32 rows, u32 rank, u32 pad, const float* __restrict__ scales,
 }
 REGISTER(scale_rows)
 
+// Where a number of a triangle is, by rows.
+DEVICE u32 row_in_triangle(u32 place) {
+    u32 k = (u32)((sqrtf(8.0f * (float)place + 1.0f) - 1.0f) * 0.5f);
+    while ((k + 1) * (k + 2) / 2 <= place) ++k;
+    while (k * (k + 1) / 2 > place) --k;
+    return k;
+}
+
+// Moves averaged distributions by `share` of the way towards those that rows are drawn from: the triangle of the precision and then
+// the pull. Apart from the draws, so that neighbouring threads have neighbouring numbers.
+KERNEL average_natural(u32 rows, u32 rank, u32 pad, const float* __restrict__ sums, const float* __restrict__ means,
+                       const float* __restrict__ roots, const Scalars* __restrict__ scalars, float share,
+                       float* __restrict__ natural) {
+    u32 free = rank - 1, below = free * (free + 1) / 2, len = below + free, triangle = pad * (pad + 1) / 2;
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (u64)rows * len) return;
+    u32 row = (u32)(i / len), place = (u32)(i % len);
+    const float* own = sums + (u64)row * (triangle + pad);
+    double weight = scalars->tau * (double)roots[row] * (double)roots[row], number;
+    if (place < below) {
+        u32 k = row_in_triangle(place), l = place - k * (k + 1) / 2;
+        number = weight * (double)own[(k + 1) * (k + 2) / 2 + l + 1];
+        if (k == l) number += k + 1 > OFFSET ? scalars->hurdle : 1.0;
+    } else {
+        u32 k = place - below + 1;
+        number = weight * ((double)own[triangle + k] - (double)own[k * (k + 1) / 2]);
+        if (means) number += (k > OFFSET ? scalars->hurdle : 1.0) * (double)means[(u64)row * rank + k];
+    }
+    float old = natural[i];
+    natural[i] = old + share * ((float)number - old);
+}
+REGISTER(average_natural)
+
 // Averaged distributions follow the scale of rows.
 KERNEL scale_natural(u32 rows, u32 rank, const float* __restrict__ scales, float* __restrict__ natural) {
     u32 free = rank - 1, below = free * (free + 1) / 2, len = below + free;
@@ -218,9 +242,7 @@ KERNEL scale_natural(u32 rows, u32 rank, const float* __restrict__ scales, float
         natural[i] /= scales[place - below + 1];
         return;
     }
-    u32 k = (u32)((sqrtf(8.0f * (float)place + 1.0f) - 1.0f) * 0.5f);
-    while ((k + 1) * (k + 2) / 2 <= place) ++k;
-    while (k * (k + 1) / 2 > place) --k;
+    u32 k = row_in_triangle(place);
     natural[i] /= scales[k + 1] * scales[place - k * (k + 1) / 2 + 1];
 }
 REGISTER(scale_natural)

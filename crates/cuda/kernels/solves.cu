@@ -54,8 +54,7 @@ struct Solver {
 KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums,
                                 const float* __restrict__ squares, const float* __restrict__ means,
                                 const float* __restrict__ roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                                float share, float* __restrict__ natural, float* __restrict__ factor,
-                                double* __restrict__ errors) {
+                                float* __restrict__ factor, double* __restrict__ errors) {
     u32 row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     Solver solver;
@@ -71,20 +70,6 @@ KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, const float* __res
         double pull = weight * ((double)own[TRIANGLE + k + 1] - (double)own[below(k + 1, 0)]);
         if (means && k + 1 < rank) pull += prior * (double)means[(u64)row * rank + k + 1];
         solver.side[k] = pull;
-    }
-    if (natural && share > 0.0f) {
-        u32 free = rank - 1, len = free * (free + 1) / 2;
-        float* mean = natural + (u64)row * (len + free);
-#pragma unroll
-        for (int k = 0; k < FREE; ++k) {
-            if (k >= free) continue;
-#pragma unroll
-            for (int l = 0; l <= k; ++l) {
-                float old = mean[below(k, l)];
-                mean[below(k, l)] = old + share * ((float)solver.triangle[below(k, l)] - old);
-            }
-            mean[len + k] += share * ((float)solver.side[k] - mean[len + k]);
-        }
     }
     solver.factorize();
     solver.solve_lower();
@@ -258,10 +243,27 @@ struct Solver {
     }
 };
 
+// Visits the numbers of a triangle, some of them on their way at a time; each lane has every 32nd.
+template <class F>
+DEVICE void each_number(const float* __restrict__ triangle, u32 lane, F visit) {
+    const int SOME = 8;
+    int k = 0, l = lane;
+    for (int first = lane; first < TRIANGLE; first += SOME * 32) {
+        float numbers[SOME];
+#pragma unroll
+        for (int i = 0; i < SOME; ++i) numbers[i] = first + i * 32 < TRIANGLE ? triangle[first + i * 32] : 0.0f;
+#pragma unroll
+        for (int i = 0; i < SOME; ++i) {
+            while (l > k) l -= ++k;
+            if (first + i * 32 < TRIANGLE) visit(first + i * 32, k, l, numbers[i]);
+            l += 32;
+        }
+    }
+}
+
 KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, const float* __restrict__ squares,
                  const float* __restrict__ means, const float* __restrict__ roots, const Scalars* __restrict__ scalars,
-                 u64 seed, u32 epoch, float share, float* __restrict__ natural, float* __restrict__ factor,
-                 double* __restrict__ errors) {
+                 u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors) {
     u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     // Whole warps: lanes wait for each other, warps for nobody.
     if (row >= rows) return;
@@ -269,19 +271,15 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
     solver.lane = threadIdx.x % 32;
     solver.triangle = SHARED(double) + threadIdx.x / 32 * SYSTEM;
     double* drawn = solver.triangle + BELOW;
-    u32 lane = solver.lane, free = rank - 1, len = free * (free + 1) / 2;
+    u32 lane = solver.lane, free = rank - 1;
     const float* own = sums + (u64)row * (TRIANGLE + PAD);
     double weight = scalars->tau * (double)roots[row] * (double)roots[row];
-    bool averages = natural && share > 0.0f;
-    float* mean = natural + (u64)row * (len + free);
-    for (int k = 0; k < FREE; ++k) {
-        double prior = k > 0 ? scalars->hurdle : 1.0;
-        for (int l = lane; l <= k; l += 32) {
-            double number = weight * (double)own[below(k + 1, l + 1)] + (l == k ? prior : 0.0);
-            solver.triangle[below(k, l)] = number;
-            if (averages && k < free) mean[below(k, l)] += share * ((float)number - mean[below(k, l)]);
-        }
-    }
+    each_number(own, lane, [&](int place, int k, int l, float number) {
+        if (l == 0) return;
+        double prior = k > 1 ? scalars->hurdle : 1.0;
+        // One row and one column less.
+        solver.triangle[place - k - 1] = weight * (double)number + (l == k ? prior : 0.0);
+    });
     __syncwarp();
 #pragma unroll
     for (int h = 0; h < HELD; ++h) {
@@ -291,7 +289,6 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
         double prior = k > 0 ? scalars->hurdle : 1.0;
         double pull = weight * ((double)own[TRIANGLE + k + 1] - (double)own[below(k + 1, 0)]);
         if (means && k < free) pull += prior * (double)means[(u64)row * rank + k + 1];
-        if (averages && k < free) mean[len + k] += share * ((float)pull - mean[len + k]);
         solver.side[h] = pull;
         solver.diagonal[h] = solver.triangle[below(k, k)];
     }
@@ -315,11 +312,9 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
     }
     __syncwarp();
     double error = 0.0;
-    for (int k = 0; k < rank; ++k) {
-        double part = 0.0;
-        for (int l = lane; l <= k; l += 32) part += (l < k ? 2.0 : 1.0) * (double)own[below(k, l)] * drawn[l];
-        error += drawn[k] * part;
-    }
+    each_number(own, lane, [&](int place, int k, int l, float number) {
+        error += (l < k ? 2.0 : 1.0) * (double)number * drawn[k] * drawn[l];
+    });
     for (int k = lane; k < PAD; k += 32) {
         error -= 2.0 * (double)own[TRIANGLE + k] * drawn[k];
         factor[(u64)row * PAD + k] = (float)drawn[k];

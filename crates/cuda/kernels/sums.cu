@@ -5,9 +5,10 @@
 // The sums of a target are the lower triangle of the products, row by row, and then the products with values; if asked for, those
 // with random signs in place of values follow.
 
-// Numbers from one design to the next, and float4s of these that are read.
-static const int STRIDE = PAD + 4;
+// Numbers from one design to the next; float4s of them, and how many of these are read.
+static const int STRIDE = PAD <= 12 ? PAD + 4 : PAD + 8;
 static const int QUADS = STRIDE / 4;
+static const int READ = PAD / 4 + 1;
 static const int TRIANGLE = PAD * (PAD + 1) / 2;
 
 #if PAD <= 12
@@ -54,14 +55,14 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
     const Entry none = {0, 0.0f};
     u32 entry = task.start + lane;
     Entry now[2], next[2];
-    float4 ahead[2][QUADS];
+    float4 ahead[2][READ];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         u32 place = entry + i * LANES;
         now[i] = place < task.end ? entries[place] : none;
         next[i] = place + 2 * LANES < task.end ? entries[place + 2 * LANES] : none;
 #pragma unroll
-        for (int k = 0; k < QUADS; ++k) {
+        for (int k = 0; k < READ; ++k) {
             if (place < task.end) ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
         }
     }
@@ -80,7 +81,7 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
                 now[i] = next[i];
                 if (entry + 2 * LANES < task.end) {
 #pragma unroll
-                    for (int k = 0; k < QUADS; ++k) {
+                    for (int k = 0; k < READ; ++k) {
                         ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
                     }
                     if (entry + 4 * LANES < task.end) next[i] = entries[entry + 4 * LANES];
@@ -115,6 +116,9 @@ static const int TILES = SIDE * (SIDE + 1) / 2;
 static const int TEAM = PAD <= 32 ? 32 : 128;
 static const int GROUPS = TEAM / TILES;
 static const int STAGE = 32;
+// Float4s of a stage for each thread, and how many of them at a time.
+static const int PARTS = (STAGE * READ + TEAM - 1) / TEAM;
+static const int SOME = 5;
 // Floats that a team needs: designs and values, or the sums of all threads.
 static const int STAGED = STAGE * (PAD + 4) + 3 * STAGE;
 static const int SPREAD = GROUPS * TILES * TILE * TILE + 2 * GROUPS * PAD + TEAM;
@@ -158,15 +162,35 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
         if (own < some) {
             Entry entry = entries[first + own];
             places[own] = entry.id;
-            scaled[own] = designs[(u64)entry.id * STRIDE + PAD] * entry.value;
-            square += scaled[own] * scaled[own];
+            scaled[own] = entry.value;
             if (SIGNED) signs[own] = sign_of(seed, epoch, first + own);
         }
         team_sync();
-        for (u32 i = own; i < some * (PAD / 4); i += TEAM) {
-            u32 entry = i / (PAD / 4), part = i % (PAD / 4);
-            float4 design = reinterpret_cast<const float4*>(designs)[(u64)places[entry] * QUADS + part];
-            reinterpret_cast<float4*>(room)[entry * (PAD / 4 + 1) + part] = design;
+        // Some float4s of each thread are on their way at a time.
+#pragma unroll
+        for (int part = 0; part < PARTS; part += SOME) {
+            float4 there[SOME];
+#pragma unroll
+            for (int i = 0; i < SOME; ++i) {
+                u32 number = own + (part + i) * TEAM;
+                if (part + i < PARTS && number < some * READ) {
+                    u64 place = (u64)places[number / READ] * QUADS + number % READ;
+                    there[i] = reinterpret_cast<const float4*>(designs)[place];
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < SOME; ++i) {
+                u32 number = own + (part + i) * TEAM, entry = number / READ, quad = number % READ;
+                if (part + i < PARTS && number < some * READ) {
+                    // The even quads of a design and then the odd ones, so that tiles beside each other are in other banks.
+                    if (quad < PAD / 4) {
+                        reinterpret_cast<float4*>(room)[entry * (PAD / 4 + 1) + quad % 2 * SIDE + quad / 2] = there[i];
+                    } else {
+                        scaled[entry] *= there[i].x;
+                        square += scaled[entry] * scaled[entry];
+                    }
+                }
+            }
         }
         team_sync();
         for (u32 entry = group; busy && entry < some; entry += GROUPS) {
@@ -174,8 +198,8 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
             float left[TILE], right[TILE];
 #pragma unroll
             for (int i = 0; i < TILE; i += 4) {
-                float4 a = *reinterpret_cast<const float4*>(design + row * TILE + i);
-                float4 b = *reinterpret_cast<const float4*>(design + column * TILE + i);
+                float4 a = *reinterpret_cast<const float4*>(design + i * SIDE + row * 4);
+                float4 b = *reinterpret_cast<const float4*>(design + i * SIDE + column * 4);
                 left[i] = a.x, left[i + 1] = a.y, left[i + 2] = a.z, left[i + 3] = a.w;
                 right[i] = b.x, right[i + 1] = b.y, right[i + 2] = b.z, right[i + 3] = b.w;
             }
@@ -237,7 +261,7 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
 
 #endif
 
-static const int SUM_BLOCKS = PAD <= 12 ? 3 : 4;
+static const int SUM_BLOCKS = 3;
 
 KERNEL BOUNDS(128, SUM_BLOCKS) sums(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
                                     const float* __restrict__ designs, float* __restrict__ out,

@@ -5,6 +5,31 @@
 // The sums of a tuple are those of `sums_signed`.
 
 static const u32 QUAD = 4;
+// Rows in shared memory are a little longer, so that they do not begin in the same bank.
+static const u32 WIDE = PAD + QUAD;
+
+// Adds the products of four rows with four others.
+DEVICE void multiply(const float* left, const float* right, float (&sums)[QUAD][QUAD]) {
+#pragma unroll 2
+    for (u32 m = 0; m < PAD; m += QUAD) {
+        float4 a[QUAD], b[QUAD];
+#pragma unroll
+        for (u32 r = 0; r < QUAD; ++r) {
+            a[r] = *reinterpret_cast<const float4*>(left + r * WIDE + m);
+            b[r] = *reinterpret_cast<const float4*>(right + r * WIDE + m);
+        }
+#pragma unroll
+        for (u32 r = 0; r < QUAD; ++r) {
+#pragma unroll
+            for (u32 s = 0; s < QUAD; ++s) {
+                sums[r][s] += a[r].x * b[s].x;
+                sums[r][s] += a[r].y * b[s].y;
+                sums[r][s] += a[r].z * b[s].z;
+                sums[r][s] += a[r].w * b[s].w;
+            }
+        }
+    }
+}
 
 // Sums of rows from those of their tuples. A block has a task, and some tuples of it at a time: the full C, T times the root of
 // its row's share, and their product are in shared memory; each thread has a tile of 4 x 4 sums, and groups of threads that have all
@@ -14,8 +39,7 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
                   const float* __restrict__ tuple_squares, const float* __restrict__ tables,
                   const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
     Task task = tasks[blockIdx.x];
-    // Rows in shared memory are a little longer, so that they do not begin in the same bank.
-    const u32 inner = PAD, wide = inner + QUAD, triangle = TRIANGLE, len = triangle + 2 * inner;
+    const u32 inner = PAD, wide = WIDE, triangle = TRIANGLE, len = triangle + 2 * inner;
     float* c = SHARED(float);
     float* t = c + batch * inner * wide;
     float* e = t + batch * pad * wide;
@@ -31,10 +55,18 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
     for (u32 first = task.start; first < task.end; first += batch) {
         u32 some = task.end - first < batch ? task.end - first : batch;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < some * inner * inner; i += blockDim.x) {
-            u32 b = i / (inner * inner), k = i / inner % inner, l = i % inner;
-            u32 place = k >= l ? k * (k + 1) / 2 + l : l * (l + 1) / 2 + k;
-            c[(b * inner + k) * wide + l] = sums[(u64)tuples[first + b] * len + place];
+        for (u32 b = threadIdx.x / 32; b < some; b += blockDim.x / 32) {
+            const float* own = sums + (u64)tuples[first + b] * len;
+            float* full = c + b * inner * wide;
+            u32 k = 0, l = threadIdx.x % 32;
+#pragma unroll 4
+            for (u32 i = threadIdx.x % 32; i < triangle; i += 32) {
+                float number = own[i];
+                while (l > k) l -= ++k;
+                full[k * wide + l] = number;
+                full[l * wide + k] = number;
+                l += 32;
+            }
         }
         for (u32 b = 0; b < some; ++b) {
             u32 other = others[first + b];
@@ -52,42 +84,20 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
         u32 parts = side * (inner / QUAD);
         for (u32 i = threadIdx.x; i < some * parts; i += blockDim.x) {
             u32 b = i / parts, k = i % parts / (inner / QUAD) * QUAD, l = i % (inner / QUAD) * QUAD;
-            const float* left = t + (b * pad + k) * wide;
-            const float* right = c + b * inner * wide + l;
-            float4 made[QUAD];
+            // C is symmetric: its rows are its columns.
+            float made[QUAD][QUAD] = {{0.0f}};
+            multiply(t + (b * pad + k) * wide, c + (b * inner + l) * wide, made);
 #pragma unroll
-            for (u32 r = 0; r < QUAD; ++r) made[r] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            for (u32 m = 0; m < inner; ++m) {
-                float4 some = *reinterpret_cast<const float4*>(right + m * wide);
-#pragma unroll
-                for (u32 r = 0; r < QUAD; ++r) {
-                    float value = left[r * wide + m];
-                    made[r].x += value * some.x, made[r].y += value * some.y;
-                    made[r].z += value * some.z, made[r].w += value * some.w;
-                }
+            for (u32 r = 0; r < QUAD; ++r) {
+                float4 four = make_float4(made[r][0], made[r][1], made[r][2], made[r][3]);
+                *reinterpret_cast<float4*>(e + (b * pad + k + r) * wide + l) = four;
             }
-#pragma unroll
-            for (u32 r = 0; r < QUAD; ++r) *reinterpret_cast<float4*>(e + (b * pad + k + r) * wide + l) = made[r];
         }
         __syncthreads();
         for (u32 b = group; group < groups && b < some; b += groups) {
             const float* left = e + (b * pad + row * QUAD) * wide;
             const float* right = t + (b * pad + column * QUAD) * wide;
-            for (u32 m = 0; m < inner; m += QUAD) {
-                float4 a[QUAD], z[QUAD];
-#pragma unroll
-                for (u32 r = 0; r < QUAD; ++r) {
-                    a[r] = *reinterpret_cast<const float4*>(left + r * wide + m);
-                    z[r] = *reinterpret_cast<const float4*>(right + r * wide + m);
-                }
-#pragma unroll
-                for (u32 r = 0; r < QUAD; ++r) {
-#pragma unroll
-                    for (u32 s = 0; s < QUAD; ++s) {
-                        sum[r][s] += a[r].x * z[s].x + a[r].y * z[s].y + a[r].z * z[s].z + a[r].w * z[s].w;
-                    }
-                }
-            }
+            multiply(left, right, sum);
         }
         for (u32 b = slot; b < some; b += blockDim.x / pad) {
             const float* own = t + (b * pad + concept) * wide;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::arrange::Arranged;
-use crate::device::{Array, Device, Module, launch, pad};
+use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::tasks::Tasks;
 
 /// No more modes than this: kernels have room for so many.
@@ -13,6 +13,8 @@ pub(crate) const MOST_MODES: usize = 8;
 /// The most entries of a task of leaves, and the most children of one that goes back up.
 const LEAVES: u32 = 1024;
 const CHILDREN: u32 = 512;
+/// The same for the children of the core itself, which are few.
+const FIRST: u32 = 8;
 const NONE: u32 = u32::MAX;
 
 /// A place that comes from nowhere.
@@ -160,7 +162,7 @@ impl<D: Device> Chain<D> {
                 len,
                 rows: Array::new(device, &level.rows)?,
                 parents: Array::new(device, &level.parents)?,
-                children: Work::new(device, &level.starts, CHILDREN)?,
+                children: Work::new(device, &level.starts, if levels.is_empty() { FIRST } else { CHILDREN })?,
                 foldings: [
                     frame.folding(&level.modes, Which::Draw)?,
                     frame.folding(&level.modes, Which::Mean)?,
@@ -196,7 +198,7 @@ impl<D: Device> Chain<D> {
         let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
-        tables.iter_mut().last().into_iter().for_each(|last| *last += 4 * self.nodes());
+        tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * self.nodes());
         (tables, slots)
     }
 
@@ -224,6 +226,7 @@ impl<D: Device> Chain<D> {
             &tables.numbers[0]
         )?;
         for (number, level) in self.levels.iter().enumerate() {
+            let more = (stride(level.len) - level.len) as u32 / 4;
             let grid = [(level.nodes * level.len / 4).div_ceil(THREADS), 1];
             launch!(
                 device,
@@ -232,7 +235,7 @@ impl<D: Device> Chain<D> {
                 grid,
                 THREADS,
                 0,
-                u32::from(wide && number + 1 == self.levels.len()),
+                if wide && number + 1 == self.levels.len() { more } else { 0 },
                 &level.foldings[which as usize],
                 &level.rows,
                 &level.parents,

@@ -182,3 +182,8 @@ pub(crate) fn pad(rank: usize) -> usize {
     let fits = PADS.iter().map(|&pad| pad as usize).find(|&pad| pad >= rank);
     fits.unwrap_or_else(|| rank.next_multiple_of(8))
 }
+
+/// How far apart designs are where sums read them, see sums.cu.
+pub(crate) fn stride(pad: usize) -> usize {
+    if pad <= 12 { pad + 4 } else { pad + 8 }
+}

@@ -128,9 +128,29 @@ impl<D: Device> Sampler<D> {
         let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
         let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
         let (device, scratch, number) = (&self.device, systems.scratch(&self.device)?, mode as u32);
-        let natural = self.mean.as_ref().map(|mean| &mean.natural[mode]);
         let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
-        let (scalars, seed, share) = (&self.scalars, self.seed, share.unwrap_or(0.0));
+        let (scalars, seed) = (&self.scalars, self.seed);
+        if let Some((mean, share)) = self.mean.as_ref().zip(share) {
+            let (natural, common) = (&mean.natural[mode], Module::Common);
+            let grid = [natural.len().div_ceil(256), 1];
+            launch!(
+                device,
+                common,
+                "average_natural",
+                grid,
+                256,
+                0,
+                rows,
+                rank,
+                pad,
+                sums,
+                means,
+                roots,
+                scalars,
+                share,
+                natural
+            )?;
+        }
         let (factor, errors) = (&self.draw.factors[mode], &self.errors);
         let Systems { lanes, threads, grid, shared, module, .. } = systems;
         match module {
@@ -151,8 +171,6 @@ impl<D: Device> Sampler<D> {
                 scalars,
                 seed,
                 epoch,
-                share,
-                natural,
                 factor,
                 errors
             ),
@@ -175,8 +193,6 @@ impl<D: Device> Sampler<D> {
                 scalars,
                 seed,
                 epoch,
-                share,
-                natural,
                 factor,
                 errors,
                 scratch.as_ref()

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::arrange::{Arranged, ByRow};
 use crate::chain::{Frame, THREADS, Which, Work};
 use crate::core::Visit;
-use crate::device::{Array, Device, Module, launch};
+use crate::device::{Array, Device, Module, launch, stride};
 use crate::sampler::Sampler;
 
 /// From so many entries per tuple on, sums over tuples are faster than those over entries.
@@ -70,7 +70,7 @@ impl<D: Device> Tuples<D> {
         let mut tuples = Tuples {
             sums: Array::zeros(device, slots * (pad * (pad + 1) / 2 + 2 * pad))?,
             squares: Array::zeros(device, slots)?,
-            wide: Array::zeros(device, rows[arranged.leaf] * (pad + 4))?,
+            wide: Array::zeros(device, rows[arranged.leaf] * stride(pad))?,
             sides: (0..rows.len()).map(|_| None).collect(),
             ready: None,
         };
@@ -118,8 +118,9 @@ impl<D: Device> Sampler<D> {
         };
         let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
         let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
-        let grid = [(rows * (pad + 4)).div_ceil(THREADS), 1];
-        let device = &self.device;
+        let (device, wide_pad) = (&self.device, stride(pad));
+        let grid = [(rows * wide_pad).div_ceil(THREADS), 1];
+        let (count, pads, wide_pad) = (rows as u32, pad as u32, wide_pad as u32);
         launch!(
             device,
             Module::Common,
@@ -127,8 +128,9 @@ impl<D: Device> Sampler<D> {
             grid,
             THREADS,
             0,
-            rows as u32,
-            pad as u32,
+            count,
+            pads,
+            wide_pad,
             factor,
             roots,
             wide
