@@ -142,10 +142,13 @@ impl Arranged {
                 before.is_none_or(|before| before.prefix(behind[mode]) != now.prefix(behind[mode]))
             })
         };
+        // Where a mode of the chain changes, and the first that does.
+        let heads: Vec<(u32, u8)> = (0..sorted.len())
+            .into_par_iter()
+            .filter_map(|place| changed(place).map(|change| (place as u32, change as u8)))
+            .collect();
         let mut counts = vec![0usize; others];
-        let changes: Vec<u8> =
-            (0..sorted.len()).into_par_iter().map(|place| changed(place).unwrap_or(others) as u8).collect();
-        changes.iter().for_each(|&change| {
+        heads.iter().for_each(|&(_, change)| {
             counts.iter_mut().skip(change.into()).for_each(|count| *count += 1);
         });
         // A level ends behind a mode, unless its tables would be too large.
@@ -160,9 +163,9 @@ impl Arranged {
             first = end + 1;
         }
         let mut starts = Vec::with_capacity(counts.last().map_or(1, |count| count + 1));
-        for (place, &change) in changes.iter().enumerate() {
+        for &(place, change) in &heads {
             let change = usize::from(change);
-            let key = sorted[place].0;
+            let key = sorted[place as usize].0;
             let mut parents = 1;
             for (number, &end) in ends.iter().enumerate() {
                 let begin = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
@@ -177,9 +180,7 @@ impl Arranged {
                 }
                 parents = level.parents.len() as u32;
             }
-            if change < others {
-                starts.push(place as u32);
-            }
+            starts.push(place);
         }
         levels.iter_mut().for_each(|level| level.starts.push(level.parents.len() as u32));
         if entries.values.is_empty() {
@@ -200,9 +201,22 @@ impl Arranged {
 
     /// The entries in the order of rows of the leaf mode.
     pub(crate) fn by_row(&self, rows: usize) -> ByRow<f32> {
-        let ids = self.starts.windows(2).zip(0u32..);
-        let ids = ids.flat_map(|(pair, id)| (pair[0]..pair[1]).map(move |_| id));
-        ByRow::new(rows, &self.rows, ids.zip(self.values.iter().copied()))
+        // Sorted by row and then by place, so that it is the same for any number of threads.
+        let mut places: Vec<u64> = self
+            .rows
+            .par_iter()
+            .enumerate()
+            .map(|(place, &row)| u64::from(row) << 32 | place as u64)
+            .collect();
+        places.par_sort_unstable();
+        let place = |key: &u64| *key as u32;
+        let node = |place: u32| (self.starts.partition_point(|&start| start <= place) - 1) as u32;
+        let first = |row: usize| places.partition_point(|&key| key < (row as u64) << 32) as u32;
+        ByRow {
+            starts: (0..=rows).into_par_iter().map(first).collect(),
+            ids: places.par_iter().map(|key| node(place(key))).collect(),
+            values: places.par_iter().map(|key| self.values[place(key) as usize]).collect(),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The sampler: what is on the device, and the order in which it is drawn.
 
+use rayon::prelude::*;
+
 use crate::Error;
 use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
 use crate::chain::{Chain, Frame, MOST_MODES, Model, THREADS, Tables};
@@ -190,7 +192,7 @@ impl<D: Device> Sampler<D> {
             work[mode] = Some(RowWork::new(&device, chain, &arranged.by_row(rows[mode]))?);
         }
         let counts: Vec<Vec<u32>> =
-            (0..order).map(|mode| counted(entries.indices[mode], rows[mode])).collect();
+            (0..order).into_par_iter().map(|mode| counted(entries.indices[mode], rows[mode])).collect();
         let lead = chain;
         let row_slots = |mode: usize| {
             let of_tuples = tuples.as_ref().map_or(0, |tuples| tuples.slots(mode));
