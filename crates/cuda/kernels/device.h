@@ -15,6 +15,7 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 #define SHARED(type) reinterpret_cast<type*>(shared_memory)
 #define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define REGISTER(kernel)
+#define READ_ONCE(from) __ldcs(from)
 #endif
 
 static const u32 WHOLE_WARP = 0xffffffffu;
@@ -30,6 +31,12 @@ struct __align__(8) Entry {
     u32 id;
     float value;
 };
+
+// An entry that is not needed again soon: it must not take the place of designs in caches.
+DEVICE Entry read_entry(const Entry* from) {
+    u64 word = READ_ONCE(reinterpret_cast<const u64*>(from));
+    return {(u32)word, __uint_as_float((u32)(word >> 32))};
+}
 
 // The scalars of a model, all on the device: no draw waits for the host.
 struct Scalars {

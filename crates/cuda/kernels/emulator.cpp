@@ -17,14 +17,18 @@ extern "C" int emulator_launch(const char* module, const char* name, const unsig
                                void** parameters) {
     for (const auto& entry : emulator::entries()) {
         if (std::strcmp(entry.module, module) != 0 || std::strcmp(entry.name, name) != 0) continue;
+        if (!emulator::state) {
+            emulator::owner.reset(new emulator::State());
+            emulator::state = emulator::owner.get();
+        }
         emulator::Call call{entry.with, entry.kernel, parameters};
-        emulator::body = emulator::call_body;
-        emulator::argument = &call;
-        emulator::grid_dim = {grid[0], grid[1], 1};
-        emulator::block_dim = {threads, 1, 1};
+        emulator::state->body = emulator::call_body;
+        emulator::state->argument = &call;
+        emulator::state->grid_dim = {grid[0], grid[1], 1};
+        emulator::state->block_dim = {threads, 1, 1};
         for (unsigned y = 0; y < grid[1]; ++y) {
             for (unsigned x = 0; x < grid[0]; ++x) {
-                emulator::block_idx = {x, y, 0};
+                emulator::state->block_idx = {x, y, 0};
                 emulator::run_block();
             }
         }

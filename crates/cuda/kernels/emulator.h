@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <tuple>
 #include <ucontext.h>
 #include <utility>
@@ -15,7 +16,7 @@
 #define KERNEL static void
 #define DEVICE inline
 #define BOUNDS(threads, blocks)
-#define SHARED(type) reinterpret_cast<type*>(emulator::shared_memory)
+#define SHARED(type) reinterpret_cast<type*>(emulator::state->shared_memory)
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define TEXT_(a) #a
@@ -32,9 +33,16 @@ struct alignas(16) float4 {
 };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
+#define READ_ONCE(from) (*(from))
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 namespace emulator {
 const unsigned MOST_THREADS = 1024, WARP = 32;
-const size_t STACK = 128 << 10;
+const size_t STACK = 64 << 10;
 
 // Room for those who wait for each other: when all have come, they go on.
 struct Barrier {
@@ -46,22 +54,28 @@ struct Fiber {
     bool over = false, begun = false;
     jmp_buf at;
     ucontext_t start;
-    std::vector<char> stack;
+    std::unique_ptr<char[]> stack;
 };
 
-alignas(16) inline unsigned char shared_memory[256 << 10];
-inline Fiber fibers[MOST_THREADS];
-inline jmp_buf scheduler;
-inline Fiber* running;
-inline Barrier block_barrier, warp_barriers[MOST_THREADS / WARP];
-inline double exchanged[MOST_THREADS];
-inline void (*body)(void*);
-inline void* argument;
-inline Dim3 grid_dim, block_dim, block_idx, thread_idx;
+// What runs on one thread of the host, so that tests can run beside each other.
+struct State {
+    alignas(16) unsigned char shared_memory[256 << 10];
+    Fiber fibers[MOST_THREADS];
+    jmp_buf scheduler;
+    Fiber* running;
+    Barrier block_barrier, warp_barriers[MOST_THREADS / WARP];
+    double exchanged[MOST_THREADS];
+    void (*body)(void*);
+    void* argument;
+    Dim3 grid_dim, block_dim, block_idx, thread_idx;
+};
+
+inline thread_local std::unique_ptr<State> owner;
+inline thread_local State* state __attribute__((tls_model("initial-exec"))) = nullptr;
 
 inline void yield() {
-    if (_setjmp(running->at) == 0) _longjmp(scheduler, 1);
-    thread_idx = {running->thread, 0, 0};
+    if (_setjmp(state->running->at) == 0) _longjmp(state->scheduler, 1);
+    state->thread_idx = {state->running->thread, 0, 0};
 }
 
 inline void wait(Barrier& barrier, unsigned threads) {
@@ -77,21 +91,22 @@ inline void wait(Barrier& barrier, unsigned threads) {
 inline void fiber_main() {
     // The same stack serves thread after thread.
     for (;;) {
-        body(argument);
-        running->over = true;
+        state->body(state->argument);
+        state->running->over = true;
         yield();
     }
 }
 
 inline void resume(Fiber& fiber) {
-    running = &fiber;
-    thread_idx = {fiber.thread, 0, 0};
-    if (_setjmp(scheduler) != 0) return;
+    state->running = &fiber;
+    state->thread_idx = {fiber.thread, 0, 0};
+    if (_setjmp(state->scheduler) != 0) return;
     if (fiber.begun) _longjmp(fiber.at, 1);
     fiber.begun = true;
-    fiber.stack.resize(STACK);
+    // Not filled with zeros: most of it is never touched.
+    fiber.stack.reset(new char[STACK]);
     getcontext(&fiber.start);
-    fiber.start.uc_stack.ss_sp = fiber.stack.data();
+    fiber.start.uc_stack.ss_sp = fiber.stack.get();
     fiber.start.uc_stack.ss_size = STACK;
     fiber.start.uc_link = nullptr;
     makecontext(&fiber.start, fiber_main, 0);
@@ -99,12 +114,12 @@ inline void resume(Fiber& fiber) {
 }
 
 inline void run_block() {
-    unsigned threads = block_dim.x, left = threads;
-    block_barrier = {};
-    for (auto& barrier : warp_barriers) barrier = {};
+    unsigned threads = state->block_dim.x, left = threads;
+    state->block_barrier = {};
+    for (auto& barrier : state->warp_barriers) barrier = {};
     for (unsigned thread = 0; thread < threads; ++thread) {
-        fibers[thread].thread = thread;
-        fibers[thread].over = false;
+        state->fibers[thread].thread = thread;
+        state->fibers[thread].over = false;
     }
     for (unsigned turns = 0; left > 0; ++turns) {
         if (turns > 100000000u) {
@@ -112,9 +127,9 @@ inline void run_block() {
             std::abort();
         }
         for (unsigned thread = 0; thread < threads; ++thread) {
-            if (fibers[thread].over) continue;
-            resume(fibers[thread]);
-            if (fibers[thread].over) left -= 1;
+            if (state->fibers[thread].over) continue;
+            resume(state->fibers[thread]);
+            if (state->fibers[thread].over) left -= 1;
         }
     }
 }
@@ -161,30 +176,30 @@ struct Registration {
 
 template <class T>
 T shuffle_xor(T value, int mask) {
-    unsigned warp = running->thread / WARP;
-    exchanged[running->thread] = value;
-    wait(warp_barriers[warp], WARP);
-    T other = static_cast<T>(exchanged[running->thread ^ mask]);
-    wait(warp_barriers[warp], WARP);
+    unsigned warp = state->running->thread / WARP;
+    state->exchanged[state->running->thread] = value;
+    wait(state->warp_barriers[warp], WARP);
+    T other = static_cast<T>(state->exchanged[state->running->thread ^ mask]);
+    wait(state->warp_barriers[warp], WARP);
     return other;
 }
 template <class T>
 T shuffle(T value, int lane) {
-    unsigned warp = running->thread / WARP;
-    exchanged[running->thread] = value;
-    wait(warp_barriers[warp], WARP);
-    T other = static_cast<T>(exchanged[warp * WARP + lane]);
-    wait(warp_barriers[warp], WARP);
+    unsigned warp = state->running->thread / WARP;
+    state->exchanged[state->running->thread] = value;
+    wait(state->warp_barriers[warp], WARP);
+    T other = static_cast<T>(state->exchanged[warp * WARP + lane]);
+    wait(state->warp_barriers[warp], WARP);
     return other;
 }
 }  // namespace emulator
 
-#define threadIdx emulator::thread_idx
-#define blockIdx emulator::block_idx
-#define blockDim emulator::block_dim
-#define gridDim emulator::grid_dim
-#define __syncthreads() emulator::wait(emulator::block_barrier, emulator::block_dim.x)
-#define __syncwarp() emulator::wait(emulator::warp_barriers[emulator::running->thread / emulator::WARP], emulator::WARP)
+#define threadIdx emulator::state->thread_idx
+#define blockIdx emulator::state->block_idx
+#define blockDim emulator::state->block_dim
+#define gridDim emulator::state->grid_dim
+#define __syncthreads() emulator::wait(emulator::state->block_barrier, emulator::state->block_dim.x)
+#define __syncwarp() emulator::wait(emulator::state->warp_barriers[emulator::state->running->thread / emulator::WARP], emulator::WARP)
 #define __shfl_sync(mask, value, lane) emulator::shuffle(value, lane)
 #define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
 

@@ -59,8 +59,8 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         u32 place = entry + i * LANES;
-        now[i] = place < task.end ? entries[place] : none;
-        next[i] = place + 2 * LANES < task.end ? entries[place + 2 * LANES] : none;
+        now[i] = place < task.end ? read_entry(entries + place) : none;
+        next[i] = place + 2 * LANES < task.end ? read_entry(entries + place + 2 * LANES) : none;
 #pragma unroll
         for (int k = 0; k < READ; ++k) {
             if (place < task.end) ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
@@ -84,7 +84,7 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
                     for (int k = 0; k < READ; ++k) {
                         ahead[i][k] = reinterpret_cast<const float4*>(designs)[(u64)now[i].id * QUADS + k];
                     }
-                    if (entry + 4 * LANES < task.end) next[i] = entries[entry + 4 * LANES];
+                    if (entry + 4 * LANES < task.end) next[i] = read_entry(entries + entry + 4 * LANES);
                 }
                 add_design<SIGNED>(design, scaled, sign, sums);
                 square += scaled * scaled;
@@ -160,7 +160,7 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
         u32 some = task.end - first < STAGE ? task.end - first : STAGE;
         team_sync();
         if (own < some) {
-            Entry entry = entries[first + own];
+            Entry entry = read_entry(entries + first + own);
             places[own] = entry.id;
             scaled[own] = entry.value;
             if (SIGNED) signs[own] = sign_of(seed, epoch, first + own);

@@ -5,18 +5,18 @@
 // The sums of a tuple are those of `sums_signed`.
 
 static const u32 QUAD = 4;
-// Rows in shared memory are a little longer, so that they do not begin in the same bank.
-static const u32 WIDE = PAD + QUAD;
+// Rows in shared memory are an odd number of float4s apart, so that those of neighbouring threads are in other banks.
+static const u32 WIDE = PAD / QUAD % 2 == 1 ? PAD : PAD + QUAD;
 
-// Adds the products of four rows with four others.
-DEVICE void multiply(const float* left, const float* right, float (&sums)[QUAD][QUAD]) {
+// Adds the products of four rows with four others, which are so many rows apart.
+DEVICE void multiply(const float* left, u32 left_step, const float* right, u32 right_step, float (&sums)[QUAD][QUAD]) {
 #pragma unroll 2
     for (u32 m = 0; m < PAD; m += QUAD) {
         float4 a[QUAD], b[QUAD];
 #pragma unroll
         for (u32 r = 0; r < QUAD; ++r) {
-            a[r] = *reinterpret_cast<const float4*>(left + r * WIDE + m);
-            b[r] = *reinterpret_cast<const float4*>(right + r * WIDE + m);
+            a[r] = *reinterpret_cast<const float4*>(left + r * left_step * WIDE + m);
+            b[r] = *reinterpret_cast<const float4*>(right + r * right_step * WIDE + m);
         }
 #pragma unroll
         for (u32 r = 0; r < QUAD; ++r) {
@@ -32,8 +32,8 @@ DEVICE void multiply(const float* left, const float* right, float (&sums)[QUAD][
 }
 
 // Sums of rows from those of their tuples. A block has a task, and some tuples of it at a time: the full C, T times the root of
-// its row's share, and their product are in shared memory; each thread has a tile of 4 x 4 sums, and groups of threads that have all
-// tiles between them take turns in the tuples.
+// its row's share, and their product are in shared memory; each thread has 4 x 4 sums, of rows and columns that are a quarter of
+// all apart, and groups of threads that have all sums between them take turns in the tuples.
 KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, const u32* __restrict__ tuples,
                   const u32* __restrict__ others, const float* __restrict__ sums,
                   const float* __restrict__ tuple_squares, const float* __restrict__ tables,
@@ -81,23 +81,21 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
             pulls[i] = sums[(u64)tuples[first + b] * len + triangle + l] * roots[others[first + b]];
         }
         __syncthreads();
-        u32 parts = side * (inner / QUAD);
+        const u32 quarter = inner / QUAD, parts = side * quarter;
         for (u32 i = threadIdx.x; i < some * parts; i += blockDim.x) {
-            u32 b = i / parts, k = i % parts / (inner / QUAD) * QUAD, l = i % (inner / QUAD) * QUAD;
+            u32 b = i / parts, k = i % parts / quarter, l = i % quarter;
             // C is symmetric: its rows are its columns.
             float made[QUAD][QUAD] = {{0.0f}};
-            multiply(t + (b * pad + k) * wide, c + (b * inner + l) * wide, made);
+            multiply(t + (b * pad + k) * wide, side, c + (b * inner + l) * wide, quarter, made);
 #pragma unroll
             for (u32 r = 0; r < QUAD; ++r) {
-                float4 four = make_float4(made[r][0], made[r][1], made[r][2], made[r][3]);
-                *reinterpret_cast<float4*>(e + (b * pad + k + r) * wide + l) = four;
+#pragma unroll
+                for (u32 s = 0; s < QUAD; ++s) e[(b * pad + k + r * side) * wide + l + s * quarter] = made[r][s];
             }
         }
         __syncthreads();
         for (u32 b = group; group < groups && b < some; b += groups) {
-            const float* left = e + (b * pad + row * QUAD) * wide;
-            const float* right = t + (b * pad + column * QUAD) * wide;
-            multiply(left, right, sum);
+            multiply(e + (b * pad + row) * wide, side, t + (b * pad + column) * wide, side, sum);
         }
         for (u32 b = slot; b < some; b += blockDim.x / pad) {
             const float* own = t + (b * pad + concept) * wide;
@@ -127,8 +125,13 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
                 for (u32 other = 0; other < groups; ++other) {
                     all += room[(other * QUAD * QUAD + r * QUAD + s) * tiles + tile];
                 }
-                u32 k = row * QUAD + r, l = column * QUAD + s;
-                if (l <= k) target[k * (k + 1) / 2 + l] = all;
+                // A pair of concepts is in one tile, in one order or the other; on the diagonal, in both.
+                u32 k = row + r * side, l = column + s * side;
+                if (k >= l) {
+                    target[k * (k + 1) / 2 + l] = all;
+                } else if (row != column) {
+                    target[l * (l + 1) / 2 + k] = all;
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use libloading::Library;
 
@@ -14,8 +14,8 @@ use crate::device::{Device, Launch, Module, PADS};
 type Run =
     unsafe extern "C" fn(*const c_char, *const c_char, *const c_uint, c_uint, *mut *mut c_void) -> c_int;
 
-/// The library, which runs one kernel at a time.
-static LIBRARY: OnceLock<Mutex<Library>> = OnceLock::new();
+/// The library, in which each thread has a device of its own.
+static LIBRARY: OnceLock<Library> = OnceLock::new();
 
 /// Memory of the host, of which kernels have the address.
 pub(crate) struct Memory(Box<[UnsafeCell<u128>]>);
@@ -96,8 +96,7 @@ impl Device for Emulator {
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
-        let library =
-            LIBRARY.get_or_init(|| Mutex::new(compile())).lock().unwrap_or_else(PoisonError::into_inner);
+        let library = LIBRARY.get_or_init(compile);
         // SAFETY: the library has this function of this type.
         let run = unsafe { library.get::<Run>(b"emulator_launch\0") }.unwrap();
         let module = match launch.module {

@@ -28,6 +28,7 @@ mod state;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod tuples;
 
 pub use arrange::Entries;

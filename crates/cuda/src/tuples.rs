@@ -189,7 +189,8 @@ impl<D: Device> Sampler<D> {
         let tiles = pad / 4 * (pad / 4 + 1) / 2;
         let threads = if tiles > 128 { 256 } else { 128 };
         // As in tuples.cu.
-        let each = (inner + 2 * pad) * (inner + 4) + inner;
+        let wide = if inner / 4 % 2 == 1 { inner } else { inner + 4 };
+        let each = (inner + 2 * pad) * wide + inner;
         let batch = (ROOM / each).clamp(1, BATCH);
         let shared = 4 * (batch * each).max(16 * threads);
         launch!(

@@ -246,7 +246,7 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
     for form in forms(3) {
         let mut sampler = problem.sampler(form);
         let (mut sum, mut squares) = (vec![0.0; n], vec![0.0; n]);
-        let draws = 100;
+        let draws = 50;
         for epoch in 1..=draws {
             sampler.restore(&problem.state).unwrap();
             // Close to the solution, as after many epochs.
@@ -265,7 +265,7 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
             let (found, count) = (sum[place] / f64::from(draws), f64::from(draws));
             assert!(found.abs() < 5.0 * deviation / count.sqrt(), "{form:?} {place}: {found} {deviation}");
             let spread = (squares[place] / count).sqrt() / deviation;
-            assert!((0.6..1.4).contains(&spread), "{form:?} {place}: {spread}");
+            assert!((0.55..1.5).contains(&spread), "{form:?} {place}: {spread}");
         }
     }
 }

@@ -108,14 +108,14 @@ fn random_signs_have_the_variance_of_the_noise() {
     for form in forms(3) {
         let mut sampler = problem.sampler(form);
         let mut sum = 0.0;
-        for epoch in 1..=100 {
+        for epoch in 1..=50 {
             sampler.sum_rows(0, 1).unwrap();
             sampler.prepare(epoch).unwrap();
             sampler.pass(Visit::Residuals, &sampler.draw.core, epoch).unwrap();
             sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
             sum += f64::from(sampler.core.gradient.get(&sampler.device).unwrap()[0]).powi(2);
         }
-        assert!((sum / 100.0 / 2000.0 - 1.0).abs() < 0.5, "{form:?}: {sum}");
+        assert!((sum / 50.0 / 2000.0 - 1.0).abs() < 0.7, "{form:?}: {sum}");
     }
 }
 
