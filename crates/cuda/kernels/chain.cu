@@ -113,7 +113,7 @@ REGISTER(unfold)
 // The slots of targets that several tasks share.
 KERNEL join(const Split* __restrict__ splits, u32 len, float* __restrict__ slots) {
     Split split = splits[blockIdx.x];
-    for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
+    for (u32 i = blockIdx.y * blockDim.x + threadIdx.x; i < len; i += gridDim.y * blockDim.x) {
         double sum = 0.0;
         for (u32 part = 0; part < split.count; ++part) sum += slots[(u64)(split.first + part) * len + i];
         slots[(u64)split.target * len + i] = (float)sum;

@@ -52,33 +52,40 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
     float product = 0.0f, square = 0.0f;
     // Who has a product of which tuple of a batch.
     u32 slot = threadIdx.x / pad, concept = threadIdx.x % pad;
+    // Those who read a tuple: a warp each, or all threads one tuple after the other.
+    u32 readers = PAD < 32 ? 32 : blockDim.x, reader = threadIdx.x % readers;
+    u32* ids = reinterpret_cast<u32*>(pulls + batch * inner);
+    u32* rests = ids + batch;
+    float* scales = reinterpret_cast<float*>(rests + batch);
     for (u32 first = task.start; first < task.end; first += batch) {
         u32 some = task.end - first < batch ? task.end - first : batch;
         __syncthreads();
-        for (u32 b = threadIdx.x / 32; b < some; b += blockDim.x / 32) {
-            const float* own = sums + (u64)tuples[first + b] * len;
+        if (threadIdx.x < some) {
+            u32 id = tuples[first + threadIdx.x], other = others[first + threadIdx.x];
+            float root = roots[other];
+            ids[threadIdx.x] = id, rests[threadIdx.x] = other, scales[threadIdx.x] = root;
+            square += root * root * tuple_squares[id];
+        }
+        __syncthreads();
+        for (u32 b = threadIdx.x / readers; b < some; b += blockDim.x / readers) {
+            const float* own = sums + (u64)ids[b] * len;
+            const float* table = tables + (u64)rests[b] * rank * inner;
+            float root = scales[b];
             float* full = c + b * inner * wide;
-            u32 k = 0, l = threadIdx.x % 32;
+            u32 k = 0, l = reader;
 #pragma unroll 4
-            for (u32 i = threadIdx.x % 32; i < triangle; i += 32) {
+            for (u32 i = reader; i < triangle; i += readers) {
                 float number = own[i];
                 while (l > k) l -= ++k;
                 full[k * wide + l] = number;
                 full[l * wide + k] = number;
-                l += 32;
+                l += readers;
             }
-        }
-        for (u32 b = 0; b < some; ++b) {
-            u32 other = others[first + b];
-            float root = roots[other];
-            for (u32 i = threadIdx.x; i < pad * inner; i += blockDim.x) {
-                u32 k = i / inner, l = i % inner;
-                t[(b * pad + k) * wide + l] = k < rank ? tables[(u64)other * rank * inner + i] * root : 0.0f;
+#pragma unroll 4
+            for (u32 i = reader; i < pad * inner; i += readers) {
+                t[(b * pad + i / inner) * wide + i % inner] = i < rank * inner ? table[i] * root : 0.0f;
             }
-        }
-        for (u32 i = threadIdx.x; i < some * inner; i += blockDim.x) {
-            u32 b = i / inner, l = i % inner;
-            pulls[i] = sums[(u64)tuples[first + b] * len + triangle + l] * roots[others[first + b]];
+            for (u32 i = reader; i < inner; i += readers) pulls[b * inner + i] = own[triangle + i] * root;
         }
         __syncthreads();
         const u32 quarter = inner / QUAD, parts = side * quarter;
@@ -100,10 +107,6 @@ KERNEL sum_tuples(const Task* __restrict__ tasks, u32 batch, u32 rank, u32 pad, 
         for (u32 b = slot; b < some; b += blockDim.x / pad) {
             const float* own = t + (b * pad + concept) * wide;
             for (u32 m = 0; m < inner && slot < blockDim.x / pad; ++m) product += own[m] * pulls[b * inner + m];
-        }
-        if (threadIdx.x < some) {
-            float root = roots[others[first + threadIdx.x]];
-            square += root * root * tuple_squares[tuples[first + threadIdx.x]];
         }
     }
     __syncthreads();

@@ -43,7 +43,7 @@ impl<D: Device> Work<D> {
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
     pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
-        let grid = [self.split, 1];
+        let grid = [self.split, len.div_ceil(4 * THREADS)];
         let threads = len.next_multiple_of(32).min(THREADS);
         launch!(device, Module::Common, "join", grid, threads, 0, &self.splits, len as u32, slots)
     }

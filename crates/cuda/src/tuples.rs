@@ -190,7 +190,7 @@ impl<D: Device> Sampler<D> {
         let threads = if tiles > 128 { 256 } else { 128 };
         // As in tuples.cu.
         let wide = if inner / 4 % 2 == 1 { inner } else { inner + 4 };
-        let each = (inner + 2 * pad) * wide + inner;
+        let each = (inner + 2 * pad) * wide + inner + 3;
         let batch = (ROOM / each).clamp(1, BATCH);
         let shared = 4 * (batch * each).max(16 * threads);
         launch!(
