@@ -10,7 +10,7 @@ static const u32 WIDE = PAD / QUAD % 2 == 1 ? PAD : PAD + QUAD;
 
 // Adds the products of four rows with four others, which are so many rows apart.
 DEVICE void multiply(const float* left, u32 left_step, const float* right, u32 right_step, float (&sums)[QUAD][QUAD]) {
-#pragma unroll 2
+#pragma unroll 1
     for (u32 m = 0; m < PAD; m += QUAD) {
         float4 a[QUAD], b[QUAD];
 #pragma unroll

@@ -15,8 +15,8 @@ const WIDEST: usize = 64;
 /// The most tuples of a task.
 const LONGEST: u32 = 64;
 /// Batches of tuples are as large as this many floats of shared memory allow, and no larger than this.
-const ROOM: usize = 6 << 10;
-const BATCH: usize = 8;
+const ROOM: usize = 8 << 10;
+const BATCH: usize = 16;
 
 /// The sums of tuples, and what the rows of each mode have of them.
 pub(crate) struct Tuples<D: Device> {

@@ -229,19 +229,19 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
     let side: Vec<f64> = problem.gradient(rest).iter().map(|value| 2.0 * value).collect();
     let sets: Vec<usize> =
         (0..n).map(|place| (place >> 2 & 1) | (place >> 1 & 1) << 1 | (place & 1) << 2).collect();
-    let mut matrix = vec![vec![0.0; n]; n];
     let mut unit = Random::new(&problem.rows, &problem.ranks, 1, 1);
     (unit.indices, unit.values) = (problem.indices.clone(), problem.values.clone());
     unit.state = problem.state.clone();
-    for column in 0..n {
+    // The system's matrix is symmetric: its rows are its columns.
+    let row = |place: usize| {
         unit.state.core.fill(0.0);
-        unit.state.core[column] = 1.0;
+        unit.state.core[place] = 1.0;
         let product = unit.gradient(|entry| unit.share(None, entry) * unit.prediction(entry));
-        for (row, value) in product.into_iter().enumerate() {
-            matrix[row][column] =
-                2.0 * value + if row == column { problem.state.sets[sets[row]] } else { 0.0 };
-        }
-    }
+        let mut row: Vec<f64> = product.into_iter().map(|value| 2.0 * value).collect();
+        row[place] += problem.state.sets[sets[place]];
+        row
+    };
+    let matrix: Vec<Vec<f64>> = (0..n).map(row).collect();
     let (mean, covariance) = solve(&matrix, &side);
     for form in forms(3) {
         let mut sampler = problem.sampler(form);
