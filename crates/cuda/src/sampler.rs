@@ -423,6 +423,11 @@ impl<D: Device> Sampler<D> {
         self.draw_summed_rows(mode, epoch, share, self.means[mode].as_ref())
     }
 
+    /// Forgets the mean: the next draw that counts is the first.
+    pub fn forget_mean(&mut self) {
+        self.mean = None;
+    }
+
     /// Sums up the entries of a mode's rows, as [`Sampler::draw_rows`] does first.
     ///
     /// # Errors

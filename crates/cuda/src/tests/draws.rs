@@ -141,6 +141,8 @@ fn a_change_of_scale_changes_no_prediction_and_no_mean() {
         assert!((after / before - 1.0).abs() < 1e-4, "{before} {after}");
     }
     let new = sampler.state().unwrap();
+    sampler.forget_mean();
+    assert!(sampler.squared_error(None, true, range).is_err());
     for mode in 0..3 {
         let scales = sampler.scales(mode).unwrap();
         assert_eq!(scales[0], 1.0);
