@@ -1,0 +1,74 @@
+// The kernels of ranks for which there is no module: slower, and right for any.
+
+// See sums.cu; the sums are kept where they go.
+KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
+                const float* __restrict__ designs, float* __restrict__ out, float* __restrict__ squares) {
+    const u32 SOME = 16;
+    Task task = tasks[blockIdx.x];
+    float* room = SHARED(float);
+    u32 triangle = pad * (pad + 1) / 2, numbers = triangle + pad;
+    float* target = out + (u64)task.slot * numbers;
+    for (u32 i = threadIdx.x; i < numbers; i += blockDim.x) target[i] = 0.0f;
+    float square = 0.0f;
+    // A value is one more number of its design.
+    u32 width = pad + 1;
+    for (u32 first = task.start; first < task.end; first += SOME) {
+        u32 some = task.end - first < SOME ? task.end - first : SOME;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < some * width; i += blockDim.x) {
+            Entry entry = entries[first + i / width];
+            // The root is where the value goes.
+            float number = designs[(u64)entry.id * (pad + 8) + i % width];
+            room[i] = i % width < pad ? number : number * entry.value;
+        }
+        __syncthreads();
+        for (u32 k = 0; k < width; ++k) {
+            u32 end = k < pad ? k + 1 : pad;
+            for (u32 l = threadIdx.x; l < end; l += blockDim.x) {
+                float sum = target[k * (k + 1) / 2 + l];
+                for (u32 i = 0; i < some; ++i) sum += room[i * width + k] * room[i * width + l];
+                target[k * (k + 1) / 2 + l] = sum;
+            }
+        }
+        if (threadIdx.x == 0) {
+            for (u32 i = 0; i < some; ++i) square += room[i * width + pad] * room[i * width + pad];
+        }
+    }
+    if (threadIdx.x == 0) squares[task.slot] = square;
+}
+REGISTER(sums_any)
+
+// See leaves.cu; a block for each task, whose threads share an entry's numbers.
+KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
+                  const float* __restrict__ designs,
+                  const float* __restrict__ node_roots, const float* __restrict__ factor,
+                  const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
+                  float lowest, float highest, float* __restrict__ out, double* __restrict__ squares) {
+    Task task = tasks[blockIdx.x];
+    double* room = SHARED(double);
+    float* sums = reinterpret_cast<float*>(room + blockDim.x);
+    float* design = sums + pad;
+    for (u32 k = threadIdx.x; k < pad; k += blockDim.x) {
+        sums[k] = 0.0f;
+        design[k] = designs[(u64)task.target * pad + k];
+    }
+    __syncthreads();
+    float base = node_roots[task.target], scatter = (float)(1.0 / sqrt(scalars->tau));
+    double square = 0.0;
+    for (u32 entry = task.start; entry < task.end; ++entry) {
+        u32 row = entries[entry].id;
+        const float* there = factor + (u64)row * pad;
+        double part = 0.0;
+        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * there[k];
+        float prediction = (float)block_sum(part, room), value = entries[entry].value, root = base * row_roots[row], made;
+        float error = visit == 2 ? fminf(fmaxf(prediction, lowest), highest) - value : root * (value - prediction);
+        square += (double)error * error;
+        made = visit == 0 ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;
+        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * there[k];
+    }
+    if (visit != 2) {
+        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
+    }
+    if (threadIdx.x == 0 && visit != 1) squares[task.slot] = square;
+}
+REGISTER(leaves_any)

@@ -1,0 +1,207 @@
+// Enough of CUDA C++ to compile the kernels as plain C++ and to run a block's threads as fibers, one block after the other, for
+// tests on machines without a GPU. It sees no races, and no limits of a launch.
+#pragma once
+
+#include <csetjmp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+#define KERNEL static void
+#define DEVICE inline
+#define BOUNDS(threads, blocks)
+#define SHARED(type) reinterpret_cast<type*>(emulator::state->shared_memory)
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+#define REGISTER(kernel) static emulator::Registration PASTE(register_, kernel)(TEXT(MODULE), #kernel, kernel);
+#define __restrict__
+#define __align__(bytes) alignas(bytes)
+
+struct Dim3 {
+    unsigned x, y, z;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+#define READ_ONCE(from) (*(from))
+inline float __uint_as_float(unsigned bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+namespace emulator {
+const unsigned MOST_THREADS = 1024, WARP = 32;
+const size_t STACK = 64 << 10;
+
+// Room for those who wait for each other: when all have come, they go on.
+struct Barrier {
+    unsigned waiting = 0, round = 0;
+};
+
+struct Fiber {
+    unsigned thread = 0;
+    bool over = false, begun = false;
+    jmp_buf at;
+    ucontext_t start;
+    std::unique_ptr<char[]> stack;
+};
+
+// What runs on one thread of the host, so that tests can run beside each other.
+struct State {
+    alignas(16) unsigned char shared_memory[256 << 10];
+    Fiber fibers[MOST_THREADS];
+    jmp_buf scheduler;
+    Fiber* running;
+    Barrier block_barrier, warp_barriers[MOST_THREADS / WARP];
+    double exchanged[MOST_THREADS];
+    void (*body)(void*);
+    void* argument;
+    Dim3 grid_dim, block_dim, block_idx, thread_idx;
+};
+
+inline thread_local std::unique_ptr<State> owner;
+inline thread_local State* state __attribute__((tls_model("initial-exec"))) = nullptr;
+
+inline void yield() {
+    if (_setjmp(state->running->at) == 0) _longjmp(state->scheduler, 1);
+    state->thread_idx = {state->running->thread, 0, 0};
+}
+
+inline void wait(Barrier& barrier, unsigned threads) {
+    unsigned round = barrier.round;
+    if (++barrier.waiting == threads) {
+        barrier.waiting = 0;
+        barrier.round += 1;
+        return;
+    }
+    while (barrier.round == round) yield();
+}
+
+inline void fiber_main() {
+    // The same stack serves thread after thread.
+    for (;;) {
+        state->body(state->argument);
+        state->running->over = true;
+        yield();
+    }
+}
+
+inline void resume(Fiber& fiber) {
+    state->running = &fiber;
+    state->thread_idx = {fiber.thread, 0, 0};
+    if (_setjmp(state->scheduler) != 0) return;
+    if (fiber.begun) _longjmp(fiber.at, 1);
+    fiber.begun = true;
+    // Not filled with zeros: most of it is never touched.
+    fiber.stack.reset(new char[STACK]);
+    getcontext(&fiber.start);
+    fiber.start.uc_stack.ss_sp = fiber.stack.get();
+    fiber.start.uc_stack.ss_size = STACK;
+    fiber.start.uc_link = nullptr;
+    makecontext(&fiber.start, fiber_main, 0);
+    setcontext(&fiber.start);
+}
+
+inline void run_block() {
+    unsigned threads = state->block_dim.x, left = threads;
+    state->block_barrier = {};
+    for (auto& barrier : state->warp_barriers) barrier = {};
+    for (unsigned thread = 0; thread < threads; ++thread) {
+        state->fibers[thread].thread = thread;
+        state->fibers[thread].over = false;
+    }
+    for (unsigned turns = 0; left > 0; ++turns) {
+        if (turns > 100000000u) {
+            std::fprintf(stderr, "threads of a block wait for each other without end\n");
+            std::abort();
+        }
+        for (unsigned thread = 0; thread < threads; ++thread) {
+            if (state->fibers[thread].over) continue;
+            resume(state->fibers[thread]);
+            if (state->fibers[thread].over) left -= 1;
+        }
+    }
+}
+
+template <class... A, size_t... I>
+void call(void (*kernel)(A...), void** parameters, std::index_sequence<I...>) {
+    kernel(*static_cast<std::decay_t<A>*>(parameters[I])...);
+}
+
+struct Call {
+    void (*with)(void*, void**);
+    void* kernel;
+    void** parameters;
+};
+
+template <class... A>
+void call_any(void* kernel, void** parameters) {
+    call(reinterpret_cast<void (*)(A...)>(kernel), parameters, std::index_sequence_for<A...>{});
+}
+
+inline void call_body(void* call) {
+    Call* own = static_cast<Call*>(call);
+    own->with(own->kernel, own->parameters);
+}
+
+struct Entry {
+    const char* module;
+    const char* name;
+    void (*with)(void*, void**);
+    void* kernel;
+};
+
+inline std::vector<Entry>& entries() {
+    static std::vector<Entry> all;
+    return all;
+}
+
+struct Registration {
+    template <class... A>
+    Registration(const char* module, const char* name, void (*kernel)(A...)) {
+        entries().push_back({module, name, call_any<A...>, reinterpret_cast<void*>(kernel)});
+    }
+};
+
+template <class T>
+T shuffle_xor(T value, int mask) {
+    unsigned warp = state->running->thread / WARP;
+    state->exchanged[state->running->thread] = value;
+    wait(state->warp_barriers[warp], WARP);
+    T other = static_cast<T>(state->exchanged[state->running->thread ^ mask]);
+    wait(state->warp_barriers[warp], WARP);
+    return other;
+}
+template <class T>
+T shuffle(T value, int lane) {
+    unsigned warp = state->running->thread / WARP;
+    state->exchanged[state->running->thread] = value;
+    wait(state->warp_barriers[warp], WARP);
+    T other = static_cast<T>(state->exchanged[warp * WARP + lane]);
+    wait(state->warp_barriers[warp], WARP);
+    return other;
+}
+}  // namespace emulator
+
+#define threadIdx emulator::state->thread_idx
+#define blockIdx emulator::state->block_idx
+#define blockDim emulator::state->block_dim
+#define gridDim emulator::state->grid_dim
+#define __syncthreads() emulator::wait(emulator::state->block_barrier, emulator::state->block_dim.x)
+#define __syncwarp() emulator::wait(emulator::state->warp_barriers[emulator::state->running->thread / emulator::WARP], emulator::WARP)
+#define __shfl_sync(mask, value, lane) emulator::shuffle(value, lane)
+#define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
+
+// Runs a kernel; 0 if there is none of this name.
+extern "C" int emulator_launch(const char* module, const char* name, const unsigned* grid, unsigned threads, void** parameters);

@@ -1,0 +1,326 @@
+//! Entries as chains have them: in the order of the rows of all modes but one, so that those that agree in these are next to
+//! each other.
+
+use rayon::prelude::*;
+
+use crate::Error;
+
+/// Entries of a tensor: for each mode the row of each of them, and their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'a> {
+    /// For each mode, a row for each entry.
+    pub indices: &'a [&'a [u32]],
+    /// A value for each entry.
+    pub values: &'a [f32],
+}
+
+impl Entries<'_> {
+    /// Checks that all rows are there.
+    pub(crate) fn check(&self, rows: &[usize]) -> Result<(), Error> {
+        let wrong = |why: String| Err(Error::Problem(why));
+        if self.indices.len() != rows.len() {
+            return wrong(format!("entries have {} modes, the model has {}", self.indices.len(), rows.len()));
+        }
+        if self.values.len() >= u32::MAX as usize {
+            return wrong(format!("{} entries are more than can be counted here", self.values.len()));
+        }
+        for (mode, (indices, &rows)) in self.indices.iter().zip(rows).enumerate() {
+            if indices.len() != self.values.len() {
+                return wrong(format!(
+                    "mode {mode} has {} rows of {} entries",
+                    indices.len(),
+                    self.values.len()
+                ));
+            }
+            if indices.par_iter().any(|&row| row as usize >= rows) {
+                return wrong(format!("an entry names a row of mode {mode} beyond its {rows}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The level of a chain: a node for each combination of rows that occurs in its modes and those of levels before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Level {
+    /// The modes that it adds.
+    pub(crate) modes: Vec<usize>,
+    pub(crate) parents: Vec<u32>,
+    /// For each node its rows in these modes.
+    pub(crate) rows: Vec<u32>,
+    /// Where the children of each node of the level before start, and the end of the last.
+    pub(crate) starts: Vec<u32>,
+}
+
+/// Entries in the order of a chain.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Arranged {
+    /// The mode that is not in the chain.
+    pub(crate) leaf: usize,
+    pub(crate) levels: Vec<Level>,
+    /// Where the entries of each node of the last level start, and the end of the last.
+    pub(crate) starts: Vec<u32>,
+    /// For each entry its row in the leaf mode, and its value.
+    pub(crate) rows: Vec<u32>,
+    pub(crate) values: Vec<f32>,
+}
+
+/// The rows of an entry as one number.
+trait Key: Copy + Ord + Send + Sync {
+    fn with(self, bits: u32, row: u32) -> Self;
+    /// Without its last bits.
+    fn prefix(self, bits: u32) -> Self;
+    fn row(self, shift: u32, bits: u32) -> u32;
+}
+
+macro_rules! key {
+    ($kind:ty) => {
+        impl Key for $kind {
+            fn with(self, bits: u32, row: u32) -> Self {
+                self.checked_shl(bits).unwrap_or(0) | Self::from(row)
+            }
+
+            fn prefix(self, bits: u32) -> Self {
+                self.checked_shr(bits).unwrap_or(0)
+            }
+
+            fn row(self, shift: u32, bits: u32) -> u32 {
+                let mask = (1 as $kind).checked_shl(bits).map_or(<$kind>::MAX, |end| end - 1);
+                (self.prefix(shift) & mask) as u32
+            }
+        }
+    };
+}
+key!(u64);
+key!(u128);
+
+/// How many numbers a level's tables may have before its modes are folded together with the next.
+pub(crate) const MOST_NUMBERS: usize = 1 << 31;
+
+impl Arranged {
+    /// Entries in the order of all modes but one, those with the fewest rows first. `ranks` are those of tables, padded in the
+    /// leaf mode, of which no level but the last has more than `most` numbers.
+    pub(crate) fn new(
+        entries: &Entries<'_>,
+        rows: &[usize],
+        ranks: &[usize],
+        leaf: usize,
+        most: usize,
+    ) -> Self {
+        let mut modes: Vec<usize> = (0..rows.len()).filter(|&mode| mode != leaf).collect();
+        modes.sort_by_key(|&mode| rows[mode]);
+        modes.push(leaf);
+        let bits: Vec<u32> = modes.iter().map(|&mode| usize::BITS - rows[mode].leading_zeros()).collect();
+        if bits.iter().sum::<u32>() <= 64 {
+            Arranged::by_key(entries, &modes, &bits, ranks, most, 0u64)
+        } else {
+            Arranged::by_key(entries, &modes, &bits, ranks, most, 0u128)
+        }
+    }
+
+    fn by_key<K: Key>(
+        entries: &Entries<'_>,
+        modes: &[usize],
+        bits: &[u32],
+        ranks: &[usize],
+        most: usize,
+        none: K,
+    ) -> Self {
+        let key = |entry: usize| {
+            let rows = modes.iter().zip(bits);
+            rows.fold(none, |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]))
+        };
+        let mut sorted: Vec<(K, u32)> =
+            (0..entries.values.len()).into_par_iter().map(|entry| (key(entry), entry as u32)).collect();
+        sorted.par_sort_unstable();
+        // The bits behind each mode.
+        let behind: Vec<u32> = (1..=bits.len()).map(|mode| bits[mode..].iter().sum()).collect();
+        let others = modes.len() - 1;
+        let changed = |place: usize| {
+            let (now, before) = (sorted[place].0, place.checked_sub(1).map(|before| sorted[before].0));
+            (0..others).find(|&mode| {
+                before.is_none_or(|before| before.prefix(behind[mode]) != now.prefix(behind[mode]))
+            })
+        };
+        // Where a mode of the chain changes, and the first that does.
+        let heads: Vec<(u32, u8)> = (0..sorted.len())
+            .into_par_iter()
+            .filter_map(|place| changed(place).map(|change| (place as u32, change as u8)))
+            .collect();
+        let mut counts = vec![0usize; others];
+        heads.iter().for_each(|&(_, change)| {
+            counts.iter_mut().skip(change.into()).for_each(|count| *count += 1);
+        });
+        // A level ends behind a mode, unless its tables would be too large.
+        let len = |mode: usize| modes[mode + 1..].iter().map(|&mode| ranks[mode]).product::<usize>();
+        let ends: Vec<usize> = (0..others)
+            .filter(|&mode| mode + 1 == others || counts[mode].saturating_mul(len(mode)) <= most)
+            .collect();
+        let mut levels: Vec<Level> = Vec::new();
+        let mut first = 0;
+        for &end in &ends {
+            levels.push(Level { modes: modes[first..=end].to_vec(), ..Level::default() });
+            first = end + 1;
+        }
+        let mut starts = Vec::with_capacity(counts.last().map_or(1, |count| count + 1));
+        for &(place, change) in &heads {
+            let change = usize::from(change);
+            let key = sorted[place as usize].0;
+            let mut parents = 1;
+            for (number, &end) in ends.iter().enumerate() {
+                let begin = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
+                let level = &mut levels[number];
+                if change <= end {
+                    // The first child of a parent that is new.
+                    if change < begin || place == 0 {
+                        level.starts.push(level.parents.len() as u32);
+                    }
+                    level.parents.push(parents - 1);
+                    level.rows.extend((begin..=end).map(|mode| key.row(behind[mode], bits[mode])));
+                }
+                parents = level.parents.len() as u32;
+            }
+            starts.push(place);
+        }
+        levels.iter_mut().for_each(|level| level.starts.push(level.parents.len() as u32));
+        if entries.values.is_empty() {
+            // A root without children.
+            levels.iter_mut().take(1).for_each(|level| level.starts = vec![0, 0]);
+        }
+        starts.push(sorted.len() as u32);
+        let leaf = modes[others];
+        let rows = sorted.par_iter().map(|(key, _)| key.row(0, bits[others])).collect();
+        let values = sorted.par_iter().map(|&(_, entry)| entries.values[entry as usize]).collect();
+        Arranged { leaf, levels, starts, rows, values }
+    }
+
+    /// How many nodes the last level has.
+    pub(crate) fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The entries in the order of rows of the leaf mode.
+    pub(crate) fn by_row(&self, rows: usize) -> ByRow<f32> {
+        // Sorted by row and then by place, so that it is the same for any number of threads.
+        let mut places: Vec<u64> = self
+            .rows
+            .par_iter()
+            .enumerate()
+            .map(|(place, &row)| u64::from(row) << 32 | place as u64)
+            .collect();
+        places.par_sort_unstable();
+        let place = |key: &u64| *key as u32;
+        let node = |place: u32| (self.starts.partition_point(|&start| start <= place) - 1) as u32;
+        let first = |row: usize| places.partition_point(|&key| key < (row as u64) << 32) as u32;
+        ByRow {
+            starts: (0..=rows).into_par_iter().map(first).collect(),
+            ids: places.par_iter().map(|key| node(place(key))).collect(),
+            values: places.par_iter().map(|key| self.values[place(key) as usize]).collect(),
+        }
+    }
+}
+
+/// What belongs to the rows of a mode, in the order of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ByRow<T> {
+    /// Where each row's starts, and the end of the last.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) ids: Vec<u32>,
+    pub(crate) values: Vec<T>,
+}
+
+impl<T: Copy + Default> ByRow<T> {
+    /// Elements, in this order, of these rows.
+    pub(crate) fn new(rows: usize, of: &[u32], elements: impl Iterator<Item = (u32, T)>) -> Self {
+        let mut starts = vec![0u32; rows + 1];
+        of.iter().for_each(|&row| starts[row as usize + 1] += 1);
+        (0..rows).for_each(|row| starts[row + 1] += starts[row]);
+        let mut next = starts.clone();
+        let (mut ids, mut values) = (vec![0; of.len()], vec![T::default(); of.len()]);
+        for (&row, (id, value)) in of.iter().zip(elements) {
+            let place = &mut next[row as usize];
+            ids[*place as usize] = id;
+            values[*place as usize] = value;
+            *place += 1;
+        }
+        ByRow { starts, ids, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of four modes, some of them in the same place.
+    fn some() -> (Vec<Vec<u32>>, Vec<f32>) {
+        let rows = [3, 5, 2, 7];
+        let mut state = 1u32;
+        let mut next = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        let indices = rows.map(|rows| (0..100).map(|_| next(rows)).collect()).to_vec();
+        (indices, (0..100).map(|value| value as f32).collect())
+    }
+
+    #[test]
+    fn chains_lead_to_every_entry() {
+        let (indices, values) = some();
+        let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let entries = Entries { indices: &slices, values: &values };
+        for leaf in 0..4 {
+            for most in [0, 20, usize::MAX] {
+                let arranged = Arranged::new(&entries, &[3, 5, 2, 7], &[2; 4], leaf, most);
+                assert_eq!(arranged.levels.iter().map(|level| level.modes.len()).sum::<usize>(), 3);
+                for level in &arranged.levels {
+                    let children = level.starts.windows(2).zip(0u32..);
+                    let parents: Vec<u32> =
+                        children.flat_map(|(pair, parent)| (pair[0]..pair[1]).map(move |_| parent)).collect();
+                    assert_eq!(level.parents, parents);
+                }
+                let mut seen = [false; 100];
+                for node in 0..arranged.nodes() {
+                    for place in arranged.starts[node]..arranged.starts[node + 1] {
+                        let entry = arranged.values[place as usize] as usize;
+                        assert!(!std::mem::replace(&mut seen[entry], true));
+                        assert_eq!(arranged.rows[place as usize], indices[leaf][entry]);
+                        let mut at = node;
+                        for level in arranged.levels.iter().rev() {
+                            for (i, &mode) in level.modes.iter().enumerate() {
+                                assert_eq!(level.rows[at * level.modes.len() + i], indices[mode][entry]);
+                            }
+                            at = level.parents[at] as usize;
+                        }
+                        assert_eq!(at, 0);
+                    }
+                }
+                assert!(seen.iter().all(|seen| *seen));
+                let by_row = arranged.by_row([3, 5, 2, 7][leaf]);
+                for (row, pair) in by_row.starts.windows(2).enumerate() {
+                    for place in pair[0] as usize..pair[1] as usize {
+                        let entry = by_row.values[place] as usize;
+                        let node = arranged.starts.partition_point(|&start| {
+                            arranged.values[..start as usize].iter().all(|&value| value as usize != entry)
+                        });
+                        assert_eq!(
+                            (indices[leaf][entry] as usize, node),
+                            (row, by_row.ids[place] as usize + 1)
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_entries_are_a_chain_without_nodes() {
+        let arranged = Arranged::new(
+            &Entries { indices: &[&[], &[], &[]], values: &[] },
+            &[2, 2, 2],
+            &[2; 3],
+            0,
+            usize::MAX,
+        );
+        assert_eq!((arranged.nodes(), &arranged.levels[0].starts[..]), (0, &[0, 0][..]));
+    }
+}

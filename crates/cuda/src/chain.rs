@@ -1,0 +1,345 @@
+//! Chains on a device: the core folded along the rows of one mode after the other, and back.
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::arrange::Arranged;
+use crate::device::{Array, Device, Module, launch, pad, stride};
+use crate::tasks::Tasks;
+
+/// No more modes than this: kernels have room for so many.
+pub(crate) const MOST_MODES: usize = 8;
+/// The most entries of a task of leaves, and the most children of one that goes back up.
+const LEAVES: u32 = 1024;
+const CHILDREN: u32 = 512;
+/// The same for the children of the core itself, which are few.
+const FIRST: u32 = 8;
+const NONE: u32 = u32::MAX;
+
+/// A place that comes from nowhere.
+pub(crate) const THREADS: usize = 256;
+
+/// Tasks on a device.
+pub(crate) struct Work<D: Device> {
+    pub(crate) tasks: Array<D, u32>,
+    pub(crate) count: usize,
+    splits: Array<D, u32>,
+    split: usize,
+    pub(crate) slots: usize,
+}
+
+impl<D: Device> Work<D> {
+    pub(crate) fn new(device: &D, starts: &[u32], most: u32) -> Result<Self, Error> {
+        let Tasks { tasks, splits, slots } = Tasks::new(starts, most);
+        Ok(Work {
+            count: tasks.len(),
+            split: splits.len(),
+            tasks: Array::new(device, tasks.as_flattened())?,
+            splits: Array::new(device, splits.as_flattened())?,
+            slots,
+        })
+    }
+
+    /// Adds up the slots of targets that tasks share, `len` numbers each.
+    pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
+        let grid = [self.split, len.div_ceil(4 * THREADS)];
+        let threads = len.next_multiple_of(32).min(THREADS);
+        launch!(device, Module::Common, "join", grid, threads, 0, &self.splits, len as u32, slots)
+    }
+}
+
+/// Rows of all modes, and the roots of their shares.
+pub(crate) struct Model<D: Device> {
+    /// Padded, with one more row at the end that stands for those that are not known.
+    pub(crate) factors: Vec<Array<D, f32>>,
+    pub(crate) core: Array<D, f32>,
+}
+
+/// What makes a level of the one before.
+struct Level<D: Device> {
+    nodes: usize,
+    concepts: usize,
+    /// How many numbers a node's table has.
+    len: usize,
+    rows: Array<D, u32>,
+    parents: Array<D, u32>,
+    /// The way back, whose targets are the nodes of the level before.
+    children: Work<D>,
+    /// For the draw and for the mean of draws.
+    foldings: [Array<D, u64>; 2],
+}
+
+/// A chain over all modes but the leaf, and the entries of its last nodes.
+pub(crate) struct Chain<D: Device> {
+    pub(crate) leaf: usize,
+    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`].
+    pub(crate) count: usize,
+    pub(crate) entries: Array<D, u64>,
+    pub(crate) leaves: Work<D>,
+    levels: Vec<Level<D>>,
+    /// For each number of the core as the chain has it, its place in the core, and the other way round.
+    pack: Array<D, u32>,
+    unpack: Array<D, u32>,
+    core_len: usize,
+}
+
+/// The model that a chain is folded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Draw = 0,
+    Mean = 1,
+}
+
+/// What chains are made for.
+pub(crate) struct Frame<'a, D: Device> {
+    pub(crate) device: &'a D,
+    pub(crate) ranks: &'a [usize],
+    pub(crate) models: [&'a Model<D>; 2],
+    pub(crate) roots: &'a [Array<D, f32>],
+}
+
+impl<D: Device> Frame<'_, D> {
+    /// What a kernel has to know to fold these modes, see `Folding` in chain.cu.
+    pub(crate) fn folding(&self, modes: &[usize], which: Which) -> Result<Array<D, u64>, Error> {
+        let mut head = [0u32; 2 + 2 * MOST_MODES];
+        let mut addresses = [0u64; 2 * MOST_MODES];
+        head[0] = modes.len() as u32;
+        head[1] = modes.iter().map(|&mode| self.ranks[mode] as u32).product();
+        for (place, &mode) in modes.iter().enumerate() {
+            head[2 + place] = self.ranks[mode] as u32;
+            head[2 + MOST_MODES + place] = pad(self.ranks[mode]) as u32;
+            addresses[place] = self.models[which as usize].factors[mode].address(self.device);
+            addresses[MOST_MODES + place] = self.roots[mode].address(self.device);
+        }
+        let head = head.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
+        let words: Vec<u64> = head.chain(addresses).collect();
+        Array::new(self.device, &words)
+    }
+
+    /// The places in the core of numbers in another order of modes, the last of them padded, and the other way round.
+    pub(crate) fn places(&self, modes: &[usize]) -> (Vec<u32>, Vec<u32>) {
+        let ranks = self.ranks;
+        let inner = |mode: usize| ranks[mode + 1..].iter().product::<usize>();
+        let last = modes[modes.len() - 1];
+        let wide: Vec<usize> =
+            modes.iter().map(|&mode| if mode == last { pad(ranks[mode]) } else { ranks[mode] }).collect();
+        let mut pack = vec![NONE; wide.iter().product()];
+        let mut unpack = vec![0; ranks.iter().product()];
+        for (packed, place) in pack.iter_mut().enumerate() {
+            let (mut rest, mut there) = (packed, 0);
+            let mut is_padding = false;
+            for (&mode, &width) in modes.iter().zip(&wide).rev() {
+                let concept = rest % width;
+                rest /= width;
+                is_padding |= concept >= ranks[mode];
+                there += concept * inner(mode);
+            }
+            if !is_padding {
+                *place = there as u32;
+                unpack[there] = packed as u32;
+            }
+        }
+        (pack, unpack)
+    }
+}
+
+impl<D: Device> Chain<D> {
+    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged) -> Result<Self, Error> {
+        let Frame { device, ranks, .. } = *frame;
+        let leaf = arranged.leaf;
+        let order: Vec<usize> =
+            arranged.levels.iter().flat_map(|level| level.modes.iter().copied()).chain([leaf]).collect();
+        let (pack, unpack) = frame.places(&order);
+        let mut len = pack.len();
+        let mut levels = Vec::new();
+        for level in &arranged.levels {
+            let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
+            len /= concepts;
+            levels.push(Level {
+                nodes: level.parents.len(),
+                concepts,
+                len,
+                rows: Array::new(device, &level.rows)?,
+                parents: Array::new(device, &level.parents)?,
+                children: Work::new(device, &level.starts, if levels.is_empty() { FIRST } else { CHILDREN })?,
+                foldings: [
+                    frame.folding(&level.modes, Which::Draw)?,
+                    frame.folding(&level.modes, Which::Mean)?,
+                ],
+            });
+        }
+        Ok(Chain {
+            leaf,
+            count: arranged.values.len(),
+            entries: Array::new(device, &words(&arranged.rows, &arranged.values))?,
+            leaves: Work::new(device, &arranged.starts, LEAVES)?,
+            levels,
+            core_len: unpack.len(),
+            pack: Array::new(device, &pack)?,
+            unpack: Array::new(device, &unpack)?,
+        })
+    }
+
+    /// Drops the entries themselves, where only the nodes are needed from now on.
+    pub(crate) fn without_entries(mut self, device: &D) -> Result<Self, Error> {
+        self.entries = Array::zeros(device, 0)?;
+        Ok(self)
+    }
+
+    pub(crate) fn nodes(&self) -> usize {
+        self.levels.last().map_or(0, |level| level.nodes)
+    }
+
+    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node.
+    fn room(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut slots: Vec<usize> = self.levels.iter().map(|level| level.children.slots).collect();
+        slots.push(self.leaves.slots.max(self.nodes()));
+        let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
+        let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
+        // Sums read longer ones.
+        tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * self.nodes());
+        (tables, slots)
+    }
+
+    /// Folds a core along the rows of all nodes. If `wide`, the last ones' tables are as sums read them, see chain.cu.
+    pub(crate) fn descend(
+        &self,
+        device: &D,
+        tables: &Tables<D>,
+        which: Which,
+        core: &Array<D, f32>,
+        wide: bool,
+    ) -> Result<(), Error> {
+        let len = self.pack.len();
+        let grid = [len.div_ceil(THREADS), 1];
+        launch!(
+            device,
+            Module::Common,
+            "gather",
+            grid,
+            THREADS,
+            0,
+            &self.pack,
+            len as u32,
+            core,
+            &tables.numbers[0]
+        )?;
+        for (number, level) in self.levels.iter().enumerate() {
+            let more = (stride(level.len) - level.len) as u32 / 4;
+            let grid = [(level.nodes * level.len / 4).div_ceil(THREADS), 1];
+            launch!(
+                device,
+                Module::Common,
+                "fold",
+                grid,
+                THREADS,
+                0,
+                if wide && number + 1 == self.levels.len() { more } else { 0 },
+                &level.foldings[which as usize],
+                &level.rows,
+                &level.parents,
+                level.nodes as u32,
+                level.len as u32,
+                &tables.numbers[number],
+                &tables.roots[number],
+                &tables.numbers[number + 1],
+                &tables.roots[number + 1],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Multiplies what the last nodes have with their rows, and adds it up to a core.
+    pub(crate) fn ascend(&self, device: &D, tables: &Tables<D>, core: &Array<D, f32>) -> Result<(), Error> {
+        for (number, level) in self.levels.iter().enumerate().rev() {
+            let cells = level.concepts * level.len / 4;
+            let threads = if cells > 128 { 256 } else { 128 };
+            let shared = (32 * level.concepts * 4).max(threads * 16);
+            let grid = [level.children.count, cells.div_ceil(threads)];
+            launch!(
+                device,
+                Module::Common,
+                "unfold",
+                grid,
+                threads,
+                shared,
+                &level.foldings[Which::Draw as usize],
+                &level.rows,
+                &level.children.tasks,
+                level.len as u32,
+                &tables.numbers[number + 1],
+                &tables.numbers[number],
+            )?;
+            level.children.join(device, level.concepts * level.len, &tables.numbers[number])?;
+        }
+        let grid = [self.core_len.div_ceil(THREADS), 1];
+        let len = self.core_len as u32;
+        launch!(
+            device,
+            Module::Common,
+            "gather",
+            grid,
+            THREADS,
+            0,
+            &self.unpack,
+            len,
+            &tables.numbers[0],
+            core
+        )
+    }
+}
+
+/// Room for the tables of any one chain at a time.
+pub(crate) struct Tables<D: Device> {
+    /// The core, and what each level's nodes have.
+    pub(crate) numbers: Vec<Array<D, f32>>,
+    /// The roots of shares; 1 for the core.
+    pub(crate) roots: Vec<Array<D, f32>>,
+}
+
+impl<D: Device> Tables<D> {
+    pub(crate) fn new(device: &D) -> Result<Self, Error> {
+        Ok(Tables { numbers: Vec::new(), roots: vec![Array::new(device, &[1.0])?] })
+    }
+
+    /// Makes room for a chain.
+    pub(crate) fn fit(&mut self, device: &D, chain: &Chain<D>) -> Result<(), Error> {
+        let (numbers, slots) = chain.room();
+        grow(device, &mut self.numbers, &numbers)?;
+        grow(
+            device,
+            &mut self.roots,
+            &slots[1..].iter().fold(vec![1], |mut all, &slots| {
+                all.push(slots);
+                all
+            }),
+        )
+    }
+
+    /// What the last nodes of a chain have, and the roots of their shares.
+    pub(crate) fn last(&self, chain: &Chain<D>) -> (&Array<D, f32>, &Array<D, f32>) {
+        (&self.numbers[chain.levels.len()], &self.roots[chain.levels.len()])
+    }
+}
+
+fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[usize]) -> Result<(), Error> {
+    for (number, &len) in lens.iter().enumerate() {
+        match arrays.get_mut(number) {
+            None => arrays.push(Array::zeros(device, len)?),
+            Some(array) if array.len() < len => {
+                // There may be no room for both.
+                *array = Array::zeros(device, 0)?;
+                *array = Array::zeros(device, len)?;
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Ids and values as kernels read them, see `Entry` in device.h.
+pub(crate) fn words(ids: &[u32], values: &[f32]) -> Vec<u64> {
+    let pairs = ids.par_iter().zip(values);
+    pairs.map(|(&id, value)| u64::from(id) | u64::from(value.to_bits()) << 32).collect()
+}

@@ -1,0 +1,319 @@
+//! Draws of the core, its prior and the precision of entries.
+
+use crate::Error;
+use crate::chain::{Chain, MOST_MODES, Model, THREADS, Which};
+use crate::device::{Array, Device, Module, PADS, launch};
+use crate::sampler::{Sampler, Setup};
+use crate::state::State;
+
+/// Steps of conjugate gradients.
+const STEPS: usize = 3;
+/// Threads of the one block that takes a step, and the blocks that add up squares.
+const STEP_THREADS: usize = 1024;
+const BLOCKS: usize = 128;
+
+/// What draws of the core need beside it.
+pub(crate) struct Core<D: Device> {
+    pub(crate) shape: Array<D, u32>,
+    zero: Array<D, u8>,
+    ranks: Vec<usize>,
+    relevant: usize,
+    pub(crate) sets: Array<D, f64>,
+    concepts: Array<D, f64>,
+    pub(crate) gradient: Array<D, f32>,
+    narrow: Array<D, f32>,
+    values: Array<D, f64>,
+    precisions: Array<D, f64>,
+    residual: Array<D, f64>,
+    direction: Array<D, f64>,
+}
+
+impl<D: Device> Core<D> {
+    pub(crate) fn new(device: &D, setup: &Setup<'_>) -> Result<Self, Error> {
+        let ranks = setup.ranks;
+        let len = ranks.iter().product();
+        let mut shape = [0u32; 3 + 3 * MOST_MODES];
+        (shape[0], shape[1]) = (ranks.len() as u32, len as u32);
+        // Modes that are not there have one concept.
+        shape[2..2 + 2 * MOST_MODES].fill(1);
+        let mut first = 0;
+        for (mode, &rank) in ranks.iter().enumerate() {
+            shape[2 + mode] = rank as u32;
+            shape[2 + MOST_MODES + mode] = ranks[mode + 1..].iter().product::<usize>() as u32;
+            shape[2 + 2 * MOST_MODES + mode] = first;
+            first += rank as u32;
+        }
+        shape[2 + 3 * MOST_MODES] = u32::from(setup.by_set);
+        let zero: Vec<u8> = setup.zero.iter().map(|&zero| zero.into()).collect();
+        Ok(Core {
+            shape: Array::new(device, &shape)?,
+            zero: Array::new(device, &zero)?,
+            ranks: ranks.to_vec(),
+            relevant: setup.relevant,
+            sets: Array::zeros(device, 1 << ranks.len())?,
+            concepts: Array::zeros(device, first as usize)?,
+            gradient: Array::zeros(device, len)?,
+            narrow: Array::zeros(device, len)?,
+            values: Array::zeros(device, len)?,
+            precisions: Array::zeros(device, len)?,
+            residual: Array::zeros(device, len)?,
+            direction: Array::zeros(device, len)?,
+        })
+    }
+
+    /// Where the concepts of a mode begin among those of all modes.
+    pub(crate) fn first(&self, mode: usize) -> usize {
+        self.ranks[..mode].iter().sum()
+    }
+
+    pub(crate) fn concepts(&self, device: &D) -> Result<Vec<Vec<f64>>, Error> {
+        let all = self.concepts.get(device)?;
+        let of = |(mode, &rank): (usize, &usize)| all[self.first(mode)..][..rank].to_vec();
+        Ok(self.ranks.iter().enumerate().map(of).collect())
+    }
+
+    pub(crate) fn restore(&mut self, device: &D, state: &State) -> Result<(), Error> {
+        let concepts = state.concepts.concat();
+        if concepts.len() != self.concepts.len() || state.sets.len() != self.sets.len() {
+            return Err(Error::Problem("the core's prior is that of another problem".to_owned()));
+        }
+        self.concepts.put(device, &concepts)?;
+        self.sets.put(device, &state.sets)
+    }
+}
+
+/// What a pass makes of predictions, see leaves.cu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    Residuals = 0,
+    Weighed = 1,
+    Errors = 2,
+}
+
+impl<D: Device> Sampler<D> {
+    /// Draws the precision of entries and, if `all`, the core and its prior.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn draw_core(&mut self, epoch: u32, all: bool) -> Result<(), Error> {
+        self.prepare(epoch)?;
+        let (device, core, seed) = (&self.device, &self.core, self.seed);
+        let (scalars, draw) = (&self.scalars, &self.draw.core);
+        self.clear_squares(&self.lead)?;
+        self.pass(Visit::Residuals, draw, epoch)?;
+        self.add_squares(&self.lead)?;
+        if all {
+            self.lead.ascend(device, &self.tables, &core.gradient)?;
+            let len = draw.len();
+            let grid = [len.div_ceil(THREADS), 1];
+            let Core { shape, zero, sets, concepts, gradient, narrow, values, .. } = core;
+            let Core { precisions, residual, direction, .. } = core;
+            launch!(
+                device,
+                Module::Common,
+                "begin_core",
+                grid,
+                THREADS,
+                0,
+                shape,
+                gradient,
+                draw,
+                zero,
+                sets,
+                concepts,
+                scalars,
+                seed,
+                epoch,
+                values,
+                precisions,
+                residual,
+                direction,
+                narrow,
+            )?;
+            for step in 0..STEPS {
+                self.pass(Visit::Weighed, narrow, epoch)?;
+                self.lead.ascend(device, &self.tables, gradient)?;
+                launch!(
+                    device,
+                    Module::Common,
+                    "step_core",
+                    [1, 1],
+                    STEP_THREADS,
+                    8 * STEP_THREADS,
+                    len as u32,
+                    u32::from(step == 0),
+                    gradient,
+                    zero,
+                    precisions,
+                    scalars,
+                    values,
+                    residual,
+                    direction,
+                    narrow,
+                    draw,
+                )?;
+            }
+            for mode in 0..core.relevant.min(self.ranks.len()) {
+                let grid = [self.ranks[mode].saturating_sub(2), 1];
+                let room = 8 * THREADS;
+                let number = mode as u32;
+                launch!(
+                    device,
+                    Module::Common,
+                    "draw_concepts",
+                    grid,
+                    THREADS,
+                    room,
+                    number,
+                    shape,
+                    draw,
+                    zero,
+                    sets,
+                    seed,
+                    epoch,
+                    concepts
+                )?;
+            }
+            let grid = [sets.len(), 1];
+            let room = 8 * THREADS;
+            launch!(
+                device,
+                Module::Common,
+                "draw_sets",
+                grid,
+                THREADS,
+                room,
+                shape,
+                draw,
+                zero,
+                concepts,
+                seed,
+                epoch,
+                sets
+            )?;
+        }
+        self.take_squares(&self.lead, Some(epoch))
+    }
+
+    /// Predicts the entries of the lead by a core, and leaves in its last nodes what comes of it.
+    pub(crate) fn pass(&self, visit: Visit, core: &Array<D, f32>, epoch: u32) -> Result<(), Error> {
+        self.lead.descend(&self.device, &self.tables, Which::Draw, core, false)?;
+        if self.pass_tuples(visit)? {
+            return Ok(());
+        }
+        self.visit(&self.lead, visit, &self.draw, epoch, [f32::NEG_INFINITY, f32::INFINITY])?;
+        let (nodes, _) = self.tables.last(&self.lead);
+        self.lead.leaves.join(&self.device, self.pads[self.lead.leaf], nodes)
+    }
+
+    /// Visits the entries of a chain whose nodes have designs.
+    pub(crate) fn visit(
+        &self,
+        chain: &Chain<D>,
+        visit: Visit,
+        model: &Model<D>,
+        epoch: u32,
+        range: [f32; 2],
+    ) -> Result<(), Error> {
+        let (device, seed, scalars, squares) = (&self.device, self.seed, &self.scalars, &self.pass_squares);
+        let pad = self.pads[chain.leaf];
+        let (nodes, node_roots) = self.tables.last(chain);
+        let (factor, row_roots) = (&model.factors[chain.leaf], &self.roots[chain.leaf]);
+        let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
+        let (entries, [lowest, highest]) = (&chain.entries, range);
+        let visit = visit as u32;
+        if PADS.contains(&(pad as u32)) {
+            let grid = [(8 * count).div_ceil(128), 1];
+            let module = Module::Pad(pad as u32);
+            launch!(
+                device,
+                module,
+                "leaves",
+                grid,
+                128,
+                0,
+                visit,
+                tasks,
+                count as u32,
+                entries,
+                nodes,
+                node_roots,
+                factor,
+                row_roots,
+                scalars,
+                seed,
+                epoch,
+                lowest,
+                highest,
+                nodes,
+                squares
+            )
+        } else {
+            let shared = 128 * 8 + 2 * pad * 4;
+            launch!(
+                device,
+                Module::Common,
+                "leaves_any",
+                [count, 1],
+                128,
+                shared,
+                pad as u32,
+                visit,
+                tasks,
+                entries,
+                nodes,
+                node_roots,
+                factor,
+                row_roots,
+                scalars,
+                seed,
+                epoch,
+                lowest,
+                highest,
+                nodes,
+                squares
+            )
+        }
+    }
+
+    /// Makes the squared errors zero: targets that tasks share have none of their own.
+    pub(crate) fn clear_squares(&self, chain: &Chain<D>) -> Result<(), Error> {
+        let count = chain.leaves.slots;
+        let grid = [count.div_ceil(THREADS), 1];
+        launch!(&self.device, Module::Common, "clear", grid, THREADS, 0, count as u64, &self.pass_squares)
+    }
+
+    /// Adds up the squared errors of a pass, in parts.
+    pub(crate) fn add_squares(&self, chain: &Chain<D>) -> Result<(), Error> {
+        let (count, room) = (chain.leaves.slots, 8 * THREADS);
+        let (squares, parts, grid) = (&self.pass_squares, &self.parts, [blocks(chain), 1]);
+        launch!(&self.device, Module::Common, "add_parts", grid, THREADS, room, squares, count as u64, parts)
+    }
+
+    /// Adds up the parts and, if there is an epoch, draws the precision of entries.
+    pub(crate) fn take_squares(&self, chain: &Chain<D>, epoch: Option<u32>) -> Result<(), Error> {
+        let (draws, epoch) = (u32::from(epoch.is_some()), epoch.unwrap_or(0));
+        let (count, entries, seed) = (blocks(chain) as u32, chain.count as u64, self.seed);
+        let (parts, scalars) = (&self.parts, &self.scalars);
+        launch!(
+            &self.device,
+            Module::Common,
+            "draw_tau",
+            [1, 1],
+            32,
+            0,
+            parts,
+            count,
+            entries,
+            draws,
+            seed,
+            epoch,
+            scalars
+        )
+    }
+}
+
+/// How many blocks add up the squared errors of a chain.
+fn blocks<D: Device>(chain: &Chain<D>) -> usize {
+    chain.leaves.slots.div_ceil(THREADS).clamp(1, BLOCKS)
+}

@@ -1,0 +1,243 @@
+//! NVIDIA GPUs, by the driver that is found when it is asked for.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::io::Read;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{DriverError, result, sys};
+
+use crate::Error;
+use crate::device::{Device, Launch, Module};
+
+/// The oldest driver that takes the kernels as they were compiled.
+const LEAST_DRIVER: i32 = 12_000;
+/// The oldest GPU, by the major part of its compute capability.
+const LEAST_DEVICE: i32 = 7;
+/// A block has more shared memory than this only if it is asked for.
+const PLAIN_SHARED: u32 = 48 << 10;
+
+/// The kernels, see `ptx.py`.
+fn text(module: Module) -> Option<&'static [u8]> {
+    Some(match module {
+        Module::Common => include_bytes!("../ptx/common.ptx.gz"),
+        Module::Pad(4) => include_bytes!("../ptx/pad4.ptx.gz"),
+        Module::Pad(8) => include_bytes!("../ptx/pad8.ptx.gz"),
+        Module::Pad(12) => include_bytes!("../ptx/pad12.ptx.gz"),
+        Module::Pad(16) => include_bytes!("../ptx/pad16.ptx.gz"),
+        Module::Pad(24) => include_bytes!("../ptx/pad24.ptx.gz"),
+        Module::Pad(32) => include_bytes!("../ptx/pad32.ptx.gz"),
+        Module::Pad(48) => include_bytes!("../ptx/pad48.ptx.gz"),
+        Module::Pad(64) => include_bytes!("../ptx/pad64.ptx.gz"),
+        Module::Pad(_) => return None,
+    })
+}
+
+/// A GPU.
+pub struct CudaDevice {
+    context: Arc<Context>,
+    modules: Mutex<Modules>,
+}
+
+#[derive(Default)]
+struct Modules {
+    modules: HashMap<Module, sys::CUmodule>,
+    functions: HashMap<(Module, &'static str), (sys::CUfunction, u32)>,
+}
+
+// SAFETY: handles of the driver may be used by any thread; the context is made current before each use.
+unsafe impl Send for Modules {}
+
+struct Context {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+}
+
+// SAFETY: as above.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    fn bind(&self) -> Result<(), Error> {
+        // SAFETY: the context lives as long as this.
+        unsafe { result::ctx::set_current(self.context) }.map_err(|error| failed("cuCtxSetCurrent", error))
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: it was retained once, and nothing of it is left. There is nobody to tell of a failure.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+fn failed(call: &'static str, error: DriverError) -> Error {
+    let text = error.error_string().ok().and_then(|text| text.to_str().ok());
+    Error::Driver(call, text.map_or_else(|| format!("{:?}", error.0), str::to_owned))
+}
+
+impl CudaDevice {
+    /// The GPU of this number.
+    ///
+    /// # Errors
+    /// If there is no driver, or no such GPU, or one of them is too old.
+    pub fn new(number: usize) -> Result<Self, Error> {
+        // SAFETY: it only loads the library, whose initialisation is the driver's own.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(Error::NoDriver);
+        }
+        let mut version = 0;
+        // SAFETY: the version goes to a place of our own; this function is older than any driver that is in use.
+        let known = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+        if known != sys::CUresult::CUDA_SUCCESS || version < LEAST_DRIVER {
+            return Err(Error::OldDriver(version, LEAST_DRIVER));
+        }
+        // Without a GPU, the driver does not start.
+        result::init().map_err(|_| Error::NoDevice(number))?;
+        let count = result::device::get_count().map_err(|error| failed("cuDeviceGetCount", error))?;
+        let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < count);
+        let ordinal = ordinal.ok_or(Error::NoDevice(number))?;
+        let device = result::device::get(ordinal).map_err(|_| Error::NoDevice(number))?;
+        let attribute = |attribute| {
+            // SAFETY: the device is one that the driver gave.
+            unsafe { result::device::get_attribute(device, attribute) }
+                .map_err(|error| failed("cuDeviceGetAttribute", error))
+        };
+        let major = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        if major < LEAST_DEVICE {
+            return Err(Error::OldDevice(major, minor));
+        }
+        // SAFETY: the device is one that the driver gave; the context is released when it is dropped.
+        let context = unsafe { result::primary_ctx::retain(device) }
+            .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+        let context = Arc::new(Context { device, context });
+        Ok(CudaDevice { context, modules: Mutex::default() })
+    }
+
+    /// What the maker calls it.
+    ///
+    /// # Errors
+    /// If the driver does not know.
+    pub fn name(&self) -> Result<String, Error> {
+        result::device::get_name(self.context.device).map_err(|error| failed("cuDeviceGetName", error))
+    }
+
+    fn function(&self, launch: &Launch<'_>) -> Result<sys::CUfunction, Error> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (launch.module, launch.kernel);
+        if !modules.functions.contains_key(&key) {
+            let module = match modules.modules.get(&launch.module) {
+                Some(&module) => module,
+                None => load(launch.module)?,
+            };
+            modules.modules.insert(launch.module, module);
+            let missing = || Error::NoKernel(format!("{:?} {}", launch.module, launch.kernel));
+            let name = CString::new(launch.kernel).map_err(|_| missing())?;
+            // SAFETY: the module was loaded, and is never unloaded.
+            let function = unsafe { result::module::get_function(module, name) }.map_err(|_| missing())?;
+            modules.functions.insert(key, (function, PLAIN_SHARED));
+        }
+        let Some((function, shared)) = modules.functions.get_mut(&key) else {
+            return Err(Error::NoKernel(launch.kernel.to_owned()));
+        };
+        if launch.shared > *shared {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is one that the driver gave.
+            unsafe { result::function::set_function_attribute(*function, most, launch.shared as i32) }
+                .map_err(|error| failed("cuFuncSetAttribute", error))?;
+            *shared = launch.shared;
+        }
+        Ok(*function)
+    }
+}
+
+/// Hands a module to the driver, which compiles it for the GPU and remembers the result.
+fn load(module: Module) -> Result<sys::CUmodule, Error> {
+    let packed = text(module).ok_or_else(|| Error::NoKernel(format!("{module:?}")))?;
+    let mut text = Vec::new();
+    let unpacked = flate2::read::GzDecoder::new(packed).read_to_end(&mut text);
+    unpacked.map_err(|error| Error::NoKernel(format!("{module:?}: {error}")))?;
+    // As C has it.
+    text.push(0);
+    // SAFETY: the text ends with a zero.
+    let module = unsafe { result::module::load_data(text.as_ptr().cast()) };
+    module.map_err(|error| failed("cuModuleLoadData", error))
+}
+
+/// Memory of a GPU.
+pub struct CudaMemory {
+    context: Arc<Context>,
+    address: sys::CUdeviceptr,
+    bytes: usize,
+}
+
+impl Drop for CudaMemory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: it was allocated once, and the driver waits for kernels that use it. There is nobody to tell of a failure.
+            let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+impl Device for CudaDevice {
+    type Memory = CudaMemory;
+
+    fn alloc(&self, bytes: usize) -> Result<CudaMemory, Error> {
+        self.context.bind()?;
+        // SAFETY: it is freed when it is dropped.
+        let address = unsafe { result::malloc_sync(bytes) }.map_err(|_| Error::OutOfMemory(bytes))?;
+        let memory = CudaMemory { context: self.context.clone(), address, bytes };
+        // SAFETY: the memory has so many bytes.
+        unsafe { result::memset_d8_sync(address, 0, bytes) }.map_err(|error| failed("cuMemsetD8", error))?;
+        Ok(memory)
+    }
+
+    fn address(&self, memory: &CudaMemory) -> u64 {
+        memory.address
+    }
+
+    fn put(&self, memory: &mut CudaMemory, bytes: &[u8]) -> Result<(), Error> {
+        assert!(bytes.len() <= memory.bytes, "more bytes than there is room for");
+        self.context.bind()?;
+        // SAFETY: there is room for the bytes.
+        unsafe { result::memcpy_htod_sync(memory.address, bytes) }
+            .map_err(|error| failed("cuMemcpyHtoD", error))
+    }
+
+    fn get(&self, memory: &CudaMemory, bytes: &mut [u8]) -> Result<(), Error> {
+        assert!(bytes.len() <= memory.bytes, "more bytes than there are");
+        self.context.bind()?;
+        // SAFETY: there are so many bytes, and the driver waits for kernels before it copies them.
+        unsafe { result::memcpy_dtoh_sync(bytes, memory.address) }
+            .map_err(|error| failed("cuMemcpyDtoH", error))
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
+        self.context.bind()?;
+        let function = self.function(launch)?;
+        let bits = launch.arguments.iter();
+        let mut arguments: Vec<*mut c_void> =
+            bits.map(|bits| std::ptr::from_ref(bits).cast_mut().cast()).collect();
+        let ([x, y], stream) = (launch.grid, std::ptr::null_mut());
+        // SAFETY: the caller says that these are the kernel's arguments; the driver copies them before it returns.
+        unsafe {
+            result::launch_kernel(
+                function,
+                (x, y, 1),
+                (launch.threads, 1, 1),
+                launch.shared,
+                stream,
+                &mut arguments,
+            )
+        }
+        .map_err(|error| failed(launch.kernel, error))
+    }
+
+    fn synchronise(&self) -> Result<(), Error> {
+        self.context.bind()?;
+        result::ctx::synchronize().map_err(|error| failed("cuCtxSynchronize", error))
+    }
+}

@@ -1,0 +1,189 @@
+//! What runs kernels: a GPU, or in tests an emulator of one.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use crate::Error;
+
+/// A set of kernels that were compiled together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Module {
+    /// Those whose ranks are parameters.
+    Common,
+    /// Those of a padded rank, one of [`PADS`].
+    Pad(u32),
+}
+
+/// The padded ranks that have a module of their own.
+pub const PADS: [u32; 8] = [4, 8, 12, 16, 24, 32, 48, 64];
+
+/// Where threads of a kernel are, and with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Where the kernel is.
+    pub module: Module,
+    /// Its name.
+    pub kernel: &'static str,
+    /// Blocks in both directions.
+    pub grid: [u32; 2],
+    /// Threads in a block.
+    pub threads: u32,
+    /// Bytes of shared memory in a block.
+    pub shared: u32,
+    /// The bits of each argument, in the lower bytes.
+    pub arguments: &'a [u64],
+}
+
+/// Memory and kernels of a GPU. What is launched runs in the order of launches, and before what is got after it.
+pub trait Device {
+    /// Memory of the device, freed when it is dropped.
+    type Memory;
+
+    /// So many bytes, all zero.
+    ///
+    /// # Errors
+    /// If there is no room.
+    fn alloc(&self, bytes: usize) -> Result<Self::Memory, Error>;
+
+    /// Where memory is, as kernels see it.
+    fn address(&self, memory: &Self::Memory) -> u64;
+
+    /// Copies bytes to the beginning of memory, which must be as long.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn put(&self, memory: &mut Self::Memory, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Copies the beginning of memory, which must be as long, to bytes.
+    ///
+    /// # Errors
+    /// If the device fails, also in what was launched before.
+    fn get(&self, memory: &Self::Memory, bytes: &mut [u8]) -> Result<(), Error>;
+
+    /// Begins a kernel.
+    ///
+    /// # Errors
+    /// If the device fails.
+    ///
+    /// # Safety
+    /// The arguments must be those that the kernel has, and what they point to must be as long as it expects.
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error>;
+
+    /// Waits for all that was launched.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn synchronise(&self) -> Result<(), Error>;
+}
+
+/// A list of numbers on a device.
+pub(crate) struct Array<D: Device, T> {
+    memory: D::Memory,
+    len: usize,
+    numbers: PhantomData<T>,
+}
+
+impl<D: Device, T: Pod> Array<D, T> {
+    pub(crate) fn zeros(device: &D, len: usize) -> Result<Self, Error> {
+        // No device has memory of no length.
+        let memory = device.alloc((len * size_of::<T>()).max(16))?;
+        Ok(Array { memory, len, numbers: PhantomData })
+    }
+
+    pub(crate) fn new(device: &D, values: &[T]) -> Result<Self, Error> {
+        let mut array = Array::zeros(device, values.len())?;
+        array.put(device, values)?;
+        Ok(array)
+    }
+
+    pub(crate) fn put(&mut self, device: &D, values: &[T]) -> Result<(), Error> {
+        assert_eq!(values.len(), self.len, "a list of another length");
+        device.put(&mut self.memory, bytemuck::cast_slice(values))
+    }
+
+    pub(crate) fn get(&self, device: &D) -> Result<Vec<T>, Error> {
+        let mut values = vec![T::zeroed(); self.len];
+        device.get(&self.memory, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn address(&self, device: &D) -> u64 {
+        device.address(&self.memory)
+    }
+}
+
+/// A number as an argument of a kernel.
+pub(crate) trait Argument<D> {
+    fn bits(&self, device: &D) -> u64;
+}
+
+impl<D: Device, T: Pod> Argument<D> for &Array<D, T> {
+    fn bits(&self, device: &D) -> u64 {
+        self.address(device)
+    }
+}
+
+impl<D: Device, T: Pod> Argument<D> for Option<&Array<D, T>> {
+    fn bits(&self, device: &D) -> u64 {
+        self.map_or(0, |array| array.address(device))
+    }
+}
+
+impl<D> Argument<D> for u32 {
+    fn bits(&self, _: &D) -> u64 {
+        u64::from(*self)
+    }
+}
+
+impl<D> Argument<D> for u64 {
+    fn bits(&self, _: &D) -> u64 {
+        *self
+    }
+}
+
+impl<D> Argument<D> for f32 {
+    fn bits(&self, _: &D) -> u64 {
+        u64::from(self.to_bits())
+    }
+}
+
+/// Launches a kernel: device, module, name, blocks, threads, bytes of shared memory, arguments. Nothing for no blocks.
+macro_rules! launch {
+    ($device:expr, $module:expr, $kernel:literal, $grid:expr, $threads:expr, $shared:expr, $($argument:expr),+ $(,)?) => {{
+        let device = $device;
+        let grid: [usize; 2] = $grid;
+        if grid.iter().all(|&blocks| blocks > 0) {
+            let arguments = [$($crate::device::Argument::bits(&$argument, device)),+];
+            let launch = $crate::device::Launch {
+                module: $module,
+                kernel: $kernel,
+                grid: grid.map(|blocks| blocks as u32),
+                threads: $threads as u32,
+                shared: $shared as u32,
+                arguments: &arguments,
+            };
+            // SAFETY: each call names the kernel's parameters in their order, with arrays of the lengths that the sampler
+            // allocated for the same shape; the tests run every kernel against an oracle.
+            unsafe { $crate::device::Device::launch(device, &launch) }
+        } else {
+            Ok(())
+        }
+    }};
+}
+pub(crate) use launch;
+
+/// The padded rank that a rank is computed with.
+pub(crate) fn pad(rank: usize) -> usize {
+    let fits = PADS.iter().map(|&pad| pad as usize).find(|&pad| pad >= rank);
+    fits.unwrap_or_else(|| rank.next_multiple_of(8))
+}
+
+/// How far apart designs are where sums read them, see sums.cu.
+pub(crate) fn stride(pad: usize) -> usize {
+    if pad <= 12 { pad + 4 } else { pad + 8 }
+}

@@ -1,0 +1,94 @@
+//! How well a model predicts entries.
+
+use crate::Error;
+use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
+use crate::chain::{Chain, Frame, Which};
+use crate::core::Visit;
+use crate::device::{Array, Device, Module, launch};
+use crate::sampler::Sampler;
+
+/// Entries to evaluate on.
+pub struct Evaluation<D: Device>(Chain<D>);
+
+impl<D: Device> Sampler<D> {
+    /// Puts entries on the device. The row behind the last of a mode stands for those that are not known, and is the mean of all.
+    ///
+    /// # Errors
+    /// If they name other rows, or there is no room for them.
+    pub fn evaluation(&mut self, entries: Entries<'_>) -> Result<Evaluation<D>, Error> {
+        let rows: Vec<usize> = self.rows.iter().map(|rows| rows + 1).collect();
+        entries.check(&rows)?;
+        let leaf = self.lead.leaf;
+        let mut wide = self.ranks.clone();
+        wide[leaf] = self.pads[leaf];
+        let arranged = Arranged::new(&entries, &rows, &wide, leaf, MOST_NUMBERS);
+        let models = [&self.draw, &self.mean_model];
+        let frame = Frame { device: &self.device, ranks: &self.ranks, models, roots: &self.roots };
+        let chain = Chain::new(&frame, &arranged)?;
+        self.tables.fit(&self.device, &chain)?;
+        if self.pass_squares.len() < chain.leaves.slots {
+            self.pass_squares = Array::zeros(&self.device, chain.leaves.slots)?;
+        }
+        Ok(Evaluation(chain))
+    }
+
+    /// The sum of squared errors over a set of entries, or over those of training: of the mean of draws, or of the draw itself.
+    /// Predictions are cut off at a range.
+    ///
+    /// # Errors
+    /// If the device fails, or there is no mean yet.
+    pub fn squared_error(
+        &mut self,
+        of: Option<&Evaluation<D>>,
+        mean: bool,
+        range: [f32; 2],
+    ) -> Result<f64, Error> {
+        if mean && self.mean.is_none() {
+            return Err(Error::Problem("no draw has counted yet".to_owned()));
+        }
+        let which = if mean { Which::Mean } else { Which::Draw };
+        if mean {
+            self.find_mean_rows()?;
+        }
+        let model = if mean { &self.mean_model } else { &self.draw };
+        let device = &self.device;
+        for (mode, factor) in model.factors.iter().enumerate() {
+            let blocks = self.column_parts(factor, mode, true, None)? as u32;
+            let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode], self.pads[mode] as u32);
+            let (grid, parts) = ([rank.div_ceil(64), 1], &self.parts);
+            launch!(
+                device,
+                Module::Common,
+                "average_row",
+                grid,
+                64,
+                0,
+                rows,
+                rank as u32,
+                pad,
+                blocks,
+                parts,
+                factor
+            )?;
+        }
+        let chain = of.map_or(&self.lead, |Evaluation(chain)| chain);
+        chain.descend(device, &self.tables, which, &model.core, false)?;
+        self.clear_squares(chain)?;
+        self.visit(chain, Visit::Errors, model, 0, range)?;
+        self.add_squares(chain)?;
+        self.take_squares(chain, None)?;
+        Ok(self.scalars.get(device)?[2])
+    }
+
+    /// The rows and the core of the mean of draws.
+    ///
+    /// # Errors
+    /// If the device fails, or there is no mean yet.
+    pub fn mean_model(&self) -> Result<(Vec<Vec<f32>>, Vec<f32>), Error> {
+        if self.mean.is_none() {
+            return Err(Error::Problem("no draw has counted yet".to_owned()));
+        }
+        self.find_mean_rows()?;
+        Ok((self.factors(&self.mean_model)?, self.mean_model.core.get(&self.device)?))
+    }
+}

@@ -1,0 +1,40 @@
+//! The Gibbs sampler of s3cmtf on a GPU: slices in, slices out.
+//!
+//! All that an epoch touches is on the device: entries, rows, core, precisions, and the mean of draws. The host says what is
+//! drawn next, and waits for nothing but what it asks for: [`Sampler::state`] and [`Sampler::squared_error`].
+//!
+//! A prediction is the core folded along one row of each mode. For the rows of a mode, a *chain* folds the core along the rows
+//! of all other modes, once for each combination of them that occurs (`kernels/chain.cu`): what is left is an entry's *design*,
+//! whose product with the row is the prediction. Sums over designs are all that a row's draw has to know (`kernels/sums.cu`,
+//! `kernels/rows.cu`), and the way back through a chain gives the core's gradient. Where many entries share their rows in
+//! all modes but one, sums over these take the entries' place ([`Form::Tuples`], `kernels/tuples.cu`).
+//!
+//! Kernels are CUDA C++, compiled ahead of time and embedded; the driver is looked for when it is asked for
+//! ([`CudaDevice::new`]), and its absence is an error. Sums have a fixed order and random numbers depend on what they are for,
+//! so the same GPU gives the same bits.
+
+mod arrange;
+mod chain;
+mod core;
+mod cuda;
+mod device;
+#[cfg(test)]
+mod emulator;
+mod error;
+mod evaluation;
+mod rows;
+mod sampler;
+mod state;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod tuples;
+
+pub use arrange::Entries;
+pub use cuda::{CudaDevice, CudaMemory};
+pub use device::{Device, Launch, Module, PADS};
+pub use error::Error;
+pub use evaluation::Evaluation;
+pub use sampler::{Form, Sampler, Setup};
+pub use state::{Generator, MeanState, State, natural_len, zeros};

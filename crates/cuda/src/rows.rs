@@ -1,0 +1,279 @@
+//! Sums over the entries of rows, and draws of rows from them.
+
+use crate::Error;
+use crate::arrange::ByRow;
+use crate::chain::{Chain, Which, Work, words};
+use crate::device::{Array, Device, Module, PADS, launch};
+use crate::sampler::Sampler;
+
+/// The most entries of a task.
+const LONGEST: u32 = 2048;
+/// Threads of a block that sums.
+const THREADS: usize = 128;
+/// Blocks have this much shared memory without being asked.
+const SHARED: usize = 48 << 10;
+/// The most blocks whose systems are in the device's memory.
+const BLOCKS: usize = 512;
+
+/// The entries of a mode's rows.
+pub(crate) struct RowWork<D: Device> {
+    /// The chain whose nodes have the designs; none if it is the lead.
+    chain: Option<Chain<D>>,
+    entries: Array<D, u64>,
+    work: Work<D>,
+}
+
+impl<D: Device> RowWork<D> {
+    pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow<f32>) -> Result<Self, Error> {
+        Ok(RowWork {
+            chain,
+            entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
+            work: Work::new(device, &by_row.starts, LONGEST)?,
+        })
+    }
+
+    /// How many sums there are at a time.
+    pub(crate) fn slots(&self) -> usize {
+        self.work.slots
+    }
+}
+
+/// The module of a padded rank, if it has one, and the tasks that a block of its sums has, with the shared memory.
+fn module(pad: usize) -> Option<(Module, usize, usize)> {
+    let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
+    if pad <= 12 {
+        return Some((module, THREADS / 8, 0));
+    }
+    // As in sums.cu.
+    let team = if pad <= 32 { 32 } else { 128 };
+    let tiles = pad / 8 * (pad / 8 + 1) / 2;
+    let groups = team / tiles;
+    let room = (32 * (pad + 4) + 96).max(groups * tiles * 64 + 2 * groups * pad + team);
+    Some((module, THREADS / team, THREADS / team * room * 4))
+}
+
+impl<D: Device> Sampler<D> {
+    /// Sums up the entries of a mode's rows.
+    pub(crate) fn sum_rows(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        if self.sum_tuples(mode, epoch)? {
+            return Ok(());
+        }
+        let Some(RowWork { chain, entries, work }) = &self.work[mode] else { return Ok(()) };
+        let chain = chain.as_ref().unwrap_or(&self.lead);
+        chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core, true)?;
+        let sums = [&self.sums, &self.squares];
+        let (designs, _) = self.tables.last(chain);
+        self.sum_tasks(self.pads[mode], work, entries, designs, None, sums)
+    }
+
+    /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them.
+    pub(crate) fn sum_tasks(
+        &self,
+        pad: usize,
+        work: &Work<D>,
+        entries: &Array<D, u64>,
+        designs: &Array<D, f32>,
+        signs: Option<(u64, u32)>,
+        [sums, squares]: [&Array<D, f32>; 2],
+    ) -> Result<(), Error> {
+        let (device, tasks) = (&self.device, &work.tasks);
+        if let Some((module, tasks_of_block, shared)) = module(pad) {
+            let grid = [work.count.div_ceil(tasks_of_block), 1];
+            let count = work.count as u32;
+            match signs {
+                None => {
+                    launch!(
+                        device, module, "sums", grid, THREADS, shared, tasks, count, entries, designs, sums,
+                        squares
+                    )?;
+                }
+                Some((seed, epoch)) => launch!(
+                    device,
+                    module,
+                    "sums_signed",
+                    grid,
+                    THREADS,
+                    shared,
+                    tasks,
+                    count,
+                    entries,
+                    designs,
+                    seed,
+                    epoch,
+                    sums,
+                    squares
+                )?,
+            }
+        } else {
+            let (grid, shared, pad) = ([work.count, 1], 16 * (pad + 1) * 4, pad as u32);
+            let module = Module::Common;
+            launch!(
+                device, module, "sums_any", grid, THREADS, shared, pad, tasks, entries, designs, sums,
+                squares
+            )?;
+        }
+        let lists = if signs.is_some() { 2 } else { 1 };
+        work.join(device, pad * (pad + 1) / 2 + lists * pad, sums)?;
+        work.join(device, 1, squares)
+    }
+
+    /// Draws rows from their sums.
+    pub(crate) fn draw_summed_rows(
+        &self,
+        mode: usize,
+        epoch: u32,
+        share: Option<f32>,
+        means: Option<&Array<D, f32>>,
+    ) -> Result<(), Error> {
+        let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
+        let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
+        let (device, scratch, number) = (&self.device, systems.scratch(&self.device)?, mode as u32);
+        let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
+        let (scalars, seed) = (&self.scalars, self.seed);
+        if let Some((mean, share)) = self.mean.as_ref().zip(share) {
+            let (natural, common) = (&mean.natural[mode], Module::Common);
+            let grid = [natural.len().div_ceil(256), 1];
+            launch!(
+                device,
+                common,
+                "average_natural",
+                grid,
+                256,
+                0,
+                rows,
+                rank,
+                pad,
+                sums,
+                means,
+                roots,
+                scalars,
+                share,
+                natural
+            )?;
+        }
+        let (factor, errors) = (&self.draw.factors[mode], &self.errors);
+        let Systems { lanes, threads, grid, shared, module, .. } = systems;
+        match module {
+            Module::Pad(_) => launch!(
+                device,
+                module,
+                "draw_rows",
+                grid,
+                threads,
+                shared,
+                number,
+                rows,
+                rank,
+                sums,
+                squares,
+                means,
+                roots,
+                scalars,
+                seed,
+                epoch,
+                factor,
+                errors
+            ),
+            Module::Common => launch!(
+                device,
+                module,
+                "draw_rows_any",
+                grid,
+                threads,
+                shared,
+                number,
+                rows,
+                rank,
+                pad,
+                lanes as u32,
+                sums,
+                squares,
+                means,
+                roots,
+                scalars,
+                seed,
+                epoch,
+                factor,
+                errors,
+                scratch.as_ref()
+            ),
+        }
+    }
+
+    /// Computes the rows that the mean of draws asks for.
+    pub(crate) fn find_mean_rows(&self) -> Result<(), Error> {
+        let Some(mean) = &self.mean else { return Ok(()) };
+        for (mode, natural) in mean.natural.iter().enumerate() {
+            let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
+            let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
+            let (device, scratch) = (&self.device, systems.scratch(&self.device)?);
+            let factor = &self.mean_model.factors[mode];
+            let Systems { lanes, threads, grid, shared, module, .. } = systems;
+            match module {
+                Module::Pad(_) => {
+                    launch!(device, module, "mean_rows", grid, threads, shared, rows, rank, natural, factor)?;
+                }
+                Module::Common => {
+                    let (lanes, scratch) = (lanes as u32, scratch.as_ref());
+                    launch!(
+                        device,
+                        module,
+                        "mean_rows_any",
+                        grid,
+                        threads,
+                        shared,
+                        rows,
+                        rank,
+                        pad,
+                        lanes,
+                        natural,
+                        factor,
+                        scratch
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How systems of rows are given to threads.
+struct Systems {
+    module: Module,
+    lanes: usize,
+    threads: usize,
+    grid: [usize; 2],
+    shared: usize,
+    /// Numbers in the device's memory, if shared memory has no room.
+    scratch: usize,
+}
+
+impl Systems {
+    fn new(rows: usize, rank: usize, pad: usize) -> Self {
+        let module = module(pad).map_or(Module::Common, |(module, ..)| module);
+        // As in solves.cu, and for other ranks in rows.cu: a thread for each row, or a warp.
+        let (lanes, room) = match module {
+            Module::Pad(_) if pad <= 12 => (1, 0),
+            Module::Pad(_) => (32, (pad - 1) * pad / 2 + pad),
+            Module::Common => (32, (rank - 1) * rank / 2 + 3 * rank),
+        };
+        let threads = [128, 64, 32].into_iter().find(|threads| threads / lanes * room * 8 <= SHARED);
+        let blocks = |threads: usize| rows.div_ceil(threads / lanes);
+        match threads {
+            Some(threads) => {
+                let shared = threads / lanes * room * 8;
+                Systems { module, lanes, threads, grid: [blocks(threads), 1], shared, scratch: 0 }
+            }
+            None => {
+                let (threads, blocks) = (64, blocks(64).min(BLOCKS));
+                let scratch = blocks * threads / lanes * room;
+                Systems { module, lanes, threads, grid: [blocks, 1], shared: 0, scratch }
+            }
+        }
+    }
+
+    /// Room for systems that shared memory has none for.
+    fn scratch<D: Device>(&self, device: &D) -> Result<Option<Array<D, f64>>, Error> {
+        (self.scratch > 0).then(|| Array::zeros(device, self.scratch)).transpose()
+    }
+}

@@ -1,0 +1,63 @@
+//! Work in parts of bounded length.
+
+/// Some elements of a target, and the slot that their sum goes to: `start`, `end`, `slot`, `target`.
+pub(crate) type Task = [u32; 4];
+
+/// A target whose elements are in several tasks, and their slots: `target`, `first`, `count`.
+pub(crate) type Split = [u32; 3];
+
+/// The work on all targets.
+pub(crate) struct Tasks {
+    /// The longest first, so that those that run beside each other are about as long.
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) splits: Vec<Split>,
+    /// A slot for each target, and behind them those of tasks that share one.
+    pub(crate) slots: usize,
+}
+
+impl Tasks {
+    /// Targets whose elements start at these places, the last of which is the end; no task has more than `most` of them. A
+    /// target without elements has a task without any.
+    pub(crate) fn new(starts: &[u32], most: u32) -> Self {
+        let targets = starts.len().saturating_sub(1);
+        let (mut tasks, mut splits, mut slots) = (Vec::with_capacity(targets), Vec::new(), targets);
+        for (target, pair) in (0u32..).zip(starts.windows(2)) {
+            let (start, end) = (pair[0], pair[1]);
+            if end - start <= most {
+                tasks.push([start, end, target, target]);
+                continue;
+            }
+            // Parts of about equal length.
+            let count = (end - start).div_ceil(most);
+            let part =
+                |part: u32| start + ((u64::from(end - start) * u64::from(part)) / u64::from(count)) as u32;
+            splits.push([target, slots as u32, count]);
+            tasks.extend((0..count).map(|i| [part(i), part(i + 1), slots as u32 + i, target]));
+            slots += count as usize;
+        }
+        tasks.sort_by_key(|&[start, end, ..]| std::cmp::Reverse(end - start));
+        Tasks { tasks, splits, slots }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_is_in_one_task_and_none_is_too_long() {
+        let Tasks { tasks, splits, slots } = Tasks::new(&[0, 3, 3, 25, 30], 5);
+        assert_eq!(splits, [[2, 4, 5]]);
+        assert_eq!(slots, 9);
+        let mut seen = [0; 30];
+        let mut filled = vec![0; slots];
+        for &[start, end, slot, target] in &tasks {
+            assert!(end - start <= 5);
+            (start..end).for_each(|i| seen[i as usize] += 1);
+            filled[slot as usize] += 1;
+            assert!(slot == target || (target == 2 && slot >= 4));
+        }
+        assert_eq!((seen, filled), ([1; 30], vec![1, 1, 0, 1, 1, 1, 1, 1, 1]));
+        assert!(tasks.is_sorted_by_key(|task| std::cmp::Reverse(task[1] - task[0])));
+    }
+}

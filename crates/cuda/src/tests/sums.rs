@@ -1,0 +1,196 @@
+//! Sums, gradients and errors.
+
+use super::oracle::assert_close;
+use super::{Random, forms};
+use crate::chain::Which;
+use crate::core::Visit;
+use crate::{Entries, Form};
+
+/// Problems of all orders, and of all ranks that have kernels of their own, and others.
+fn problems() -> Vec<Random> {
+    let shapes: [(&[usize], &[usize], usize); 10] = [
+        (&[30, 20], &[3, 7], 300),
+        (&[7, 40, 12], &[4, 8, 3], 400),
+        (&[5, 9, 60], &[12, 5, 10], 3000),
+        (&[14, 20, 9], &[3, 16, 14], 300),
+        (&[12, 15, 11], &[2, 24, 3], 300),
+        (&[25, 6, 8], &[30, 2, 3], 400),
+        (&[13, 9], &[45, 64], 200),
+        (&[9, 14], &[70, 3], 200),
+        (&[6, 8, 5, 7], &[3, 4, 2, 5], 400),
+        (&[4, 3, 5, 6, 3], &[2, 3, 2, 5, 3], 300),
+    ];
+    let shapes = shapes.into_iter().zip(1..);
+    shapes.map(|((rows, ranks, entries), seed)| Random::new(rows, ranks, entries, seed)).collect()
+}
+
+#[test]
+fn sums_over_rows_are_those_of_plain_loops() {
+    for problem in problems() {
+        for form in forms(problem.rows.len()) {
+            let mut sampler = problem.sampler(form);
+            for mode in sampler.modes() {
+                sampler.sum_rows(mode, 1).unwrap();
+                let (rank, pad) = (problem.ranks[mode], sampler.pads[mode]);
+                let (all, squares) = (
+                    sampler.sums.get(&sampler.device).unwrap(),
+                    sampler.squares.get(&sampler.device).unwrap(),
+                );
+                let len = pad * (pad + 3) / 2;
+                for (row, (products, pulls, square)) in problem.sums(mode).into_iter().enumerate() {
+                    let found = &all[row * len..][..len];
+                    let what =
+                        format!("{:?} {:?} {form:?} mode {mode} row {row}", problem.rows, problem.ranks);
+                    let triangle = |k: usize| &found[k * (k + 1) / 2..][..=k];
+                    for k in 0..rank {
+                        assert_close(triangle(k), &products[k][..=k], 2e-5, &what);
+                    }
+                    assert_close(&found[pad * (pad + 1) / 2..][..rank], &pulls, 2e-5, &what);
+                    assert_close(&[squares[row]], &[square], 2e-5, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_with_many_entries_are_summed_in_parts() {
+    let problem = Random::new(&[2, 2], &[3, 4], 9000, 5);
+    let mut sampler = problem.sampler(Form::Entries);
+    sampler.sum_rows(0, 1).unwrap();
+    let (found, expected) = (sampler.sums.get(&sampler.device).unwrap(), &problem.sums(0)[0]);
+    assert_close(&found[..1], &expected.0[0][..1], 1e-5, "products");
+    assert_close(&found[10..13], &expected.1, 1e-5, "pulls");
+    assert_close(&sampler.squares.get(&sampler.device).unwrap()[..1], &[expected.2], 1e-5, "squares");
+}
+
+#[test]
+fn passes_give_the_gradients_of_plain_loops() {
+    for mut problem in problems() {
+        // Without the random part.
+        problem.state.tau = 1e30;
+        for form in forms(problem.rows.len()) {
+            let mut sampler = problem.sampler(form);
+            sampler.prepare(1).unwrap();
+            let what = format!("{:?} {:?} {form:?}", problem.rows, problem.ranks);
+            for visit in [Visit::Residuals, Visit::Weighed] {
+                sampler.clear_squares(&sampler.lead).unwrap();
+                sampler.pass(visit, &sampler.draw.core, 1).unwrap();
+                sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
+                let found = sampler.core.gradient.get(&sampler.device).unwrap();
+                let rest = |entry: usize| f64::from(problem.values[entry]) - problem.prediction(entry);
+                let expected = problem.gradient(|entry| {
+                    let share = problem.share(None, entry);
+                    share * if visit == Visit::Residuals { rest(entry) } else { problem.prediction(entry) }
+                });
+                assert_close(&found, &expected, 2e-5, &what);
+                if visit == Visit::Residuals {
+                    sampler.add_squares(&sampler.lead).unwrap();
+                    sampler.take_squares(&sampler.lead, None).unwrap();
+                    let found = sampler.scalars.get(&sampler.device).unwrap()[2];
+                    let entries = 0..problem.values.len();
+                    let expected: f64 =
+                        entries.map(|entry| problem.share(None, entry) * rest(entry).powi(2)).sum();
+                    assert!((found / expected - 1.0).abs() < 2e-5, "{what}: {found} {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_signs_have_the_variance_of_the_noise() {
+    // The gradient of the mean is a sum of signs, where errors are zero: its variance is the number of entries.
+    let mut problem = Random::new(&[200, 3, 4], &[2, 3, 3], 2000, 1);
+    problem.state.core.fill(0.0);
+    problem.state.roots.iter_mut().flatten().for_each(|root| *root = 1.0);
+    problem.values.fill(0.0);
+    for form in forms(3) {
+        let mut sampler = problem.sampler(form);
+        let mut sum = 0.0;
+        for epoch in 1..=50 {
+            sampler.sum_rows(0, 1).unwrap();
+            sampler.prepare(epoch).unwrap();
+            sampler.pass(Visit::Residuals, &sampler.draw.core, epoch).unwrap();
+            sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
+            sum += f64::from(sampler.core.gradient.get(&sampler.device).unwrap()[0]).powi(2);
+        }
+        assert!((sum / 50.0 / 2000.0 - 1.0).abs() < 0.7, "{form:?}: {sum}");
+    }
+}
+
+#[test]
+fn tables_that_would_be_too_large_are_left_out() {
+    let problem = Random::new(&[6, 8, 5, 7], &[3, 4, 2, 5], 400, 3);
+    let slices: Vec<&[u32]> = problem.indices.iter().map(Vec::as_slice).collect();
+    let entries = Entries { indices: &slices, values: &problem.values };
+    let mut sampler = problem.sampler(Form::Entries);
+    for most in [0, 50] {
+        let leaf = sampler.lead.leaf;
+        let mut wide = problem.ranks.clone();
+        wide[leaf] = sampler.pads[leaf];
+        let arranged = crate::arrange::Arranged::new(&entries, &problem.rows, &wide, leaf, most);
+        assert!(arranged.levels.len() < 3);
+        let models = [&sampler.draw, &sampler.mean_model];
+        let (device, roots) = (&sampler.device, &sampler.roots);
+        let frame = crate::chain::Frame { device, ranks: &sampler.ranks, models, roots };
+        let chain = crate::chain::Chain::new(&frame, &arranged).unwrap();
+        sampler.tables.fit(&sampler.device, &chain).unwrap();
+        chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
+        let designs = sampler.tables.last(&chain).0.get(&sampler.device).unwrap();
+        let rank = problem.ranks[leaf];
+        for node in 0..arranged.nodes() {
+            let place = arranged.starts[node] as usize;
+            let entry = problem.values.iter().position(|&value| value == arranged.values[place]).unwrap();
+            let found = &designs[node * wide[leaf]..][..rank];
+            assert_close(found, &problem.design(leaf, entry), 1e-5, "a design");
+        }
+    }
+}
+
+#[test]
+fn squared_errors_are_those_of_predictions_cut_off_at_a_range() {
+    for problem in problems() {
+        let mut sampler = problem.sampler(Form::Auto);
+        let entries = 0..problem.values.len();
+        let error =
+            |entry: usize| problem.prediction(entry).clamp(-0.5, 0.4) - f64::from(problem.values[entry]);
+        let expected: f64 = entries.map(|entry| error(entry).powi(2)).sum();
+        let found = sampler.squared_error(None, false, [-0.5, 0.4]).unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+        // One entry whose rows are not known, and the first of training.
+        let indices: Vec<Vec<u32>> = problem
+            .rows
+            .iter()
+            .zip(&problem.indices)
+            .map(|(&rows, indices)| vec![rows as u32, indices[0]])
+            .collect();
+        let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let values = [0.5, problem.values[0]];
+        let set = sampler.evaluation(Entries { indices: &slices, values: &values }).unwrap();
+        let found = sampler.squared_error(Some(&set), false, [f32::NEG_INFINITY, f32::INFINITY]).unwrap();
+        let mut average = Random::new(&problem.rows, &problem.ranks, 1, 1);
+        average.state = problem.state.clone();
+        for mode in 0..problem.rows.len() {
+            let (rank, rows) = (problem.ranks[mode], problem.rows[mode]);
+            for k in 0..rank {
+                let mean: f32 =
+                    problem.state.factors[mode].iter().skip(k).step_by(rank).sum::<f32>() / rows as f32;
+                average.state.factors[mode][k] = mean;
+            }
+            average.indices[mode][0] = 0;
+        }
+        let unknown = average.prediction(0) - 0.5;
+        let known = problem.prediction(0) - f64::from(problem.values[0]);
+        let expected = unknown.powi(2) + known.powi(2);
+        assert!((found - expected).abs() < 1e-4 * expected.max(1.0), "{found} {expected}");
+        // What is left of training is as it was.
+        let again = sampler.squared_error(None, false, [-0.5, 0.4]).unwrap();
+        assert!(sampler.squared_error(None, true, [-0.5, 0.4]).is_err());
+        let error = (0..problem.values.len()).map(|entry| {
+            let error = problem.prediction(entry).clamp(-0.5, 0.4) - f64::from(problem.values[entry]);
+            error * error
+        });
+        assert!((again / error.sum::<f64>() - 1.0).abs() < 1e-5);
+    }
+}

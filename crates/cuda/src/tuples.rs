@@ -1,0 +1,248 @@
+//! Sums over the entries of tuples, where entries of three modes share their rows in two of them: computed once per epoch, they
+//! take the entries' place in the draws of these two modes' rows and of the core.
+
+use crate::Error;
+use crate::arrange::{Arranged, ByRow};
+use crate::chain::{Frame, THREADS, Which, Work};
+use crate::core::Visit;
+use crate::device::{Array, Device, Module, launch, stride};
+use crate::sampler::Sampler;
+
+/// From so many entries per tuple on, sums over tuples are faster than those over entries.
+const WORTH: usize = 15;
+/// The largest padded rank that kernels have tiles for.
+const WIDEST: usize = 64;
+/// The most tuples of a task.
+const LONGEST: u32 = 64;
+/// Batches of tuples are as large as this many floats of shared memory allow, and no larger than this.
+const ROOM: usize = 8 << 10;
+const BATCH: usize = 16;
+
+/// The sums of tuples, and what the rows of each mode have of them.
+pub(crate) struct Tuples<D: Device> {
+    sums: Array<D, f32>,
+    squares: Array<D, f32>,
+    /// The lead's rows as sums read them.
+    wide: Array<D, f32>,
+    /// For each mode but the lead.
+    sides: Vec<Option<Side<D>>>,
+    /// The epoch of the sums.
+    ready: Option<u32>,
+}
+
+/// The tuples of the rows of a mode.
+struct Side<D: Device> {
+    tuples: Array<D, u32>,
+    /// Each tuple's row in the other mode.
+    others: Array<D, u32>,
+    work: Work<D>,
+    other: usize,
+    /// The core folded along each row of the other mode.
+    pack: Array<D, u32>,
+    packed: Array<D, f32>,
+    all: Array<D, u32>,
+    root: Array<D, u32>,
+    folding: Array<D, u64>,
+    tables: Array<D, f32>,
+    table_roots: Array<D, f32>,
+}
+
+/// Whether tuples are possible, and worth their while.
+pub(crate) fn are_worth(arranged: &Arranged, pads: &[usize]) -> (bool, bool) {
+    let possible = pads.len() == 3 && arranged.levels.len() == 2 && pads.iter().all(|&pad| pad <= WIDEST);
+    (possible, arranged.values.len() >= WORTH * arranged.nodes().max(1))
+}
+
+impl<D: Device> Tuples<D> {
+    pub(crate) fn new(
+        frame: &Frame<'_, D>,
+        arranged: &Arranged,
+        rows: &[usize],
+        pads: &[usize],
+        slots: usize,
+    ) -> Result<Self, Error> {
+        let device = frame.device;
+        let [first, second] = &arranged.levels[..] else {
+            return Err(Error::Problem("tuples have two modes".to_owned()));
+        };
+        let firsts: Vec<u32> = second.parents.iter().map(|&parent| first.rows[parent as usize]).collect();
+        let pad = pads[arranged.leaf];
+        let mut tuples = Tuples {
+            sums: Array::zeros(device, slots * (pad * (pad + 1) / 2 + 2 * pad))?,
+            squares: Array::zeros(device, slots)?,
+            wide: Array::zeros(device, rows[arranged.leaf] * stride(pad))?,
+            sides: (0..rows.len()).map(|_| None).collect(),
+            ready: None,
+        };
+        for (mode, other, own, theirs) in [
+            (first.modes[0], second.modes[0], &firsts, &second.rows),
+            (second.modes[0], first.modes[0], &second.rows, &firsts),
+        ] {
+            let by_row = ByRow::new(rows[mode], own, (0u32..).zip(theirs.iter().copied()));
+            let (pack, _) = frame.places(&[other, mode, arranged.leaf]);
+            let all: Vec<u32> = (0..rows[other] as u32).collect();
+            tuples.sides[mode] = Some(Side {
+                tuples: Array::new(device, &by_row.ids)?,
+                others: Array::new(device, &by_row.values)?,
+                work: Work::new(device, &by_row.starts, LONGEST)?,
+                other,
+                packed: Array::zeros(device, pack.len())?,
+                pack: Array::new(device, &pack)?,
+                all: Array::new(device, &all)?,
+                root: Array::zeros(device, all.len())?,
+                folding: frame.folding(&[other], Which::Draw)?,
+                tables: Array::zeros(device, all.len() * frame.ranks[mode] * pad)?,
+                table_roots: Array::zeros(device, all.len())?,
+            });
+        }
+        Ok(tuples)
+    }
+
+    /// How many sums there are at a time for the rows of a mode.
+    pub(crate) fn slots(&self, mode: usize) -> usize {
+        self.sides[mode].as_ref().map_or(0, |side| side.work.slots)
+    }
+
+    /// Says that rows or shares of the lead have changed.
+    pub(crate) fn outdate(&mut self) {
+        self.ready = None;
+    }
+}
+
+impl<D: Device> Sampler<D> {
+    /// Brings the sums of tuples up to date, if there are any.
+    pub(crate) fn prepare(&mut self, epoch: u32) -> Result<(), Error> {
+        let leaf = self.lead.leaf;
+        let Some(tuples) = self.tuples.as_ref().filter(|tuples| tuples.ready != Some(epoch)) else {
+            return Ok(());
+        };
+        let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
+        let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
+        let (device, wide_pad) = (&self.device, stride(pad));
+        let grid = [(rows * wide_pad).div_ceil(THREADS), 1];
+        let (count, pads, wide_pad) = (rows as u32, pad as u32, wide_pad as u32);
+        launch!(
+            device,
+            Module::Common,
+            "widen",
+            grid,
+            THREADS,
+            0,
+            count,
+            pads,
+            wide_pad,
+            factor,
+            roots,
+            wide
+        )?;
+        let sums = [&tuples.sums, &tuples.squares];
+        let (entries, work) = (&self.lead.entries, &self.lead.leaves);
+        self.sum_tasks(pad, work, entries, wide, Some((self.seed, epoch)), sums)?;
+        self.tuples.iter_mut().for_each(|tuples| tuples.ready = Some(epoch));
+        Ok(())
+    }
+
+    /// Sums up the tuples of a mode's rows; `false` if rows of this mode have entries instead.
+    pub(crate) fn sum_tuples(&mut self, mode: usize, epoch: u32) -> Result<bool, Error> {
+        let leaf = self.lead.leaf;
+        if self.tuples.is_none() || mode == leaf {
+            return Ok(false);
+        }
+        self.prepare(epoch)?;
+        let Some(tuples) = &self.tuples else { return Ok(false) };
+        let Some(side) = &tuples.sides[mode] else { return Ok(false) };
+        let device = &self.device;
+        let (core, len) = (&self.draw.core, side.pack.len());
+        let grid = [len.div_ceil(THREADS), 1];
+        launch!(
+            device,
+            Module::Common,
+            "gather",
+            grid,
+            THREADS,
+            0,
+            &side.pack,
+            len as u32,
+            core,
+            &side.packed
+        )?;
+        let (rank, pad, inner) = (self.ranks[mode], self.pads[mode], self.pads[leaf]);
+        let (nodes, len) = (self.rows[side.other], rank * inner);
+        launch!(
+            device,
+            Module::Common,
+            "fold",
+            [(nodes * len / 4).div_ceil(THREADS), 1],
+            THREADS,
+            0,
+            0u32,
+            &side.folding,
+            &side.all,
+            &side.root,
+            nodes as u32,
+            len as u32,
+            &side.packed,
+            &self.tables.roots[0],
+            &side.tables,
+            &side.table_roots,
+        )?;
+        let tiles = pad / 4 * (pad / 4 + 1) / 2;
+        let threads = if tiles > 128 { 256 } else { 128 };
+        // As in tuples.cu.
+        let wide = if inner / 4 % 2 == 1 { inner } else { inner + 4 };
+        let each = (inner + 2 * pad) * wide + inner + 3;
+        let batch = (ROOM / each).clamp(1, BATCH);
+        let shared = 4 * (batch * each).max(16 * threads);
+        launch!(
+            device,
+            Module::Pad(inner as u32),
+            "sum_tuples",
+            [side.work.count, 1],
+            threads,
+            shared,
+            &side.work.tasks,
+            batch as u32,
+            rank as u32,
+            pad as u32,
+            &side.tuples,
+            &side.others,
+            &tuples.sums,
+            &tuples.squares,
+            &side.tables,
+            &self.roots[side.other],
+            &self.sums,
+            &self.squares,
+        )?;
+        side.work.join(device, pad * (pad + 3) / 2, &self.sums)?;
+        side.work.join(device, 1, &self.squares)?;
+        Ok(true)
+    }
+
+    /// A pass over tuples, whose designs are in the last nodes of the lead; `false` if there are none.
+    pub(crate) fn pass_tuples(&self, visit: Visit) -> Result<bool, Error> {
+        let Some(tuples) = &self.tuples else { return Ok(false) };
+        let pad = self.pads[self.lead.leaf];
+        let (nodes, roots) = self.tables.last(&self.lead);
+        let (count, batch, threads) = (self.lead.nodes(), (128 / pad).max(1), 128);
+        let shared = 8 * threads + 4 * batch * (pad * (pad + 1) / 2 + 3 * pad);
+        launch!(
+            &self.device,
+            Module::Common,
+            "pass_tuples",
+            [count.div_ceil(batch), 1],
+            threads,
+            shared,
+            visit as u32,
+            count as u32,
+            batch as u32,
+            pad as u32,
+            &tuples.sums,
+            &tuples.squares,
+            roots,
+            &self.scalars,
+            nodes,
+            &self.pass_squares,
+        )?;
+        Ok(true)
+    }
+}
