@@ -113,6 +113,27 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
+    /// The default algorithm on known shapes: entries per second, beside another version of this program
+    Bayes {
+        /// The shapes, of those that generate knows: movielens-10m, netflix, yelp, synthetic
+        #[arg(long, value_name = "SHAPE,..", default_value = "movielens-10m", value_delimiter = ',')]
+        shapes: Vec<String>,
+        /// The ranks
+        #[arg(long, value_name = "J,..", default_value = "12", value_delimiter = ',', value_parser = some::<usize>)]
+        ranks: Vec<usize>,
+        /// The numbers of threads [default: 1 and all cores]
+        #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = some::<usize>)]
+        threads: Option<Vec<usize>>,
+        /// How many epochs are run, at least five
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = some::<usize>)]
+        epochs: usize,
+        /// The number of measurements of each, interleaved; the fastest epoch counts
+        #[arg(long, value_name = "N", default_value_t = 2, value_parser = some::<usize>)]
+        repeats: usize,
+        /// Another version of this program, to be measured in turns
+        #[arg(long, value_name = "PROGRAM")]
+        before: Option<PathBuf>,
+    },
     /// The vector instructions that this machine has against each other, on one thread
     Instructions {
         /// The number of measurements of each, interleaved; the fastest counts

@@ -6,6 +6,7 @@
 mod accuracy;
 mod all;
 mod axis;
+mod bayes;
 mod data;
 mod discovery;
 mod entries;
@@ -53,6 +54,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Sizes { sizes, threads } => sizes::run(sizes, *threads, scale, report),
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
+        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before } => bayes::Bayes {
+            shapes,
+            ranks,
+            threads: threads.as_deref(),
+            epochs: *epochs,
+            repeats: *repeats,
+            before: before.as_deref(),
+        }
+        .run(scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
         BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
         BenchVerb::Sets { folder, only, ranks, seeds, threads } => {

@@ -73,6 +73,21 @@ fn methods_are_compared() {
 }
 
 #[test]
+fn the_default_algorithm_is_compared_with_another_version() {
+    let command = env!("CARGO_BIN_EXE_s3cmtf");
+    let arguments =
+        "bayes --shapes movielens-10m,yelp --ranks 4 --threads 1 --epochs 5 --repeats 1 --scale 0.002";
+    let rows = rows(&format!("{arguments} --before {command}"), &["shape", "program", "entries_per_second"]);
+    let programs: Vec<&str> = rows.iter().map(|row| row["program"].as_str().unwrap()).collect();
+    assert_eq!(programs, ["before", "this", "before", "this"]);
+    for pair in rows.chunks(2) {
+        // It is the same one here.
+        assert_eq!(pair[0]["train_rmse"], pair[1]["train_rmse"]);
+        assert!(pair[0]["ratio"].is_null() && number(&pair[1], "ratio") > 0.0);
+    }
+}
+
+#[test]
 fn threads_are_compared_for_every_scheme() {
     let rows =
         rows("threads --threads 1,2 --entries 20000 --repeats 2", &["entries", "entries_per_second", "rmse"]);
