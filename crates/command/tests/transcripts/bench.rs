@@ -189,10 +189,11 @@ fn from_the_papers_algorithm_to_ours_every_change_has_its_time_and_error() {
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 13);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 14);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
     let names = [
         "accuracy",
+        "bayes",
         "data",
         "discovery",
         "entries",
