@@ -1,19 +1,6 @@
 //! The designs of a row's entries, and the sums of their products.
 
-use s3cmtf_kernels::{Aligned, CHUNK, NormalEquations, prefetch};
-
-/// How many entries before its use a row is fetched.
-const AHEAD: usize = 12;
-/// The numbers in a line of the cache.
-const LINE: usize = 16;
-
-/// Fetches the row of the entry that comes so many after a place in a list of entries' rows.
-pub(super) fn look_ahead(rows: &[f32], width: usize, indices: &[u32], place: usize) {
-    if let Some(&index) = indices.get(place + AHEAD) {
-        let first = index as usize * width;
-        (first..first + width).step_by(LINE).for_each(|number| prefetch(rows, number));
-    }
-}
+use s3cmtf_kernels::{Aligned, CHUNK, NormalEquations};
 
 /// The designs of entries, until there are enough to be summed up.
 pub(super) struct Designs {

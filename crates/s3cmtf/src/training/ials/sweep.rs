@@ -13,7 +13,7 @@ use super::setting::Setting;
 use crate::training::cholesky;
 use crate::training::coupled::{Scaled, Side};
 use crate::training::dense::add_square;
-use crate::training::designs::{Designs, look_ahead};
+use crate::training::designs::Designs;
 use crate::training::frame::narrow;
 use crate::training::gram::gram;
 use crate::training::view::{Run, View};
@@ -150,8 +150,7 @@ impl Objective<'_> {
             let (weight, share) = (choices.weight(user), choices.share(user, &run));
             let zero = self.setting.absent as f32 * share;
             scratch.designs.head(&state.factors, between, &run.head[1..]);
-            for (place, (&item, &counts)) in run.last.iter().zip(run.values).enumerate() {
-                look_ahead(items, rank, run.last, place);
+            for (&item, &counts) in run.last.iter().zip(run.values) {
                 let item = &items[item as usize * rank..][..rank];
                 let root = (weight * (counts - zero)).sqrt();
                 scratch.designs.add(item, root, weight * counts / root, &mut scratch.sums);
@@ -177,7 +176,6 @@ impl Objective<'_> {
         for run in view.row_runs(item..item + 1) {
             scratch.designs.head(&state.factors, between, &run.head[1..]);
             for (place, (&user, &counts)) in (run.start..).zip(run.last.iter().zip(run.values)) {
-                look_ahead(users, rank, run.last, place - run.start);
                 let zero = self.setting.absent as f32 * choices.share_at(place);
                 let weight = choices.weight(user);
                 let root = (weight * (counts - zero)).sqrt();
