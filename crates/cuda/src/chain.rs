@@ -81,7 +81,6 @@ pub(crate) struct Chain<D: Device> {
     /// For each number of the core as the chain has it, its place in the core, and the other way round.
     pack: Array<D, u32>,
     unpack: Array<D, u32>,
-    core_len: usize,
 }
 
 /// The model that a chain is folded with.
@@ -175,7 +174,6 @@ impl<D: Device> Chain<D> {
             entries: Array::new(device, &words(&arranged.rows, &arranged.values))?,
             leaves: Work::new(device, &arranged.starts, LEAVES)?,
             levels,
-            core_len: unpack.len(),
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
         })
@@ -211,20 +209,7 @@ impl<D: Device> Chain<D> {
         core: &Array<D, f32>,
         wide: bool,
     ) -> Result<(), Error> {
-        let len = self.pack.len();
-        let grid = [len.div_ceil(THREADS), 1];
-        launch!(
-            device,
-            Module::Common,
-            "gather",
-            grid,
-            THREADS,
-            0,
-            &self.pack,
-            len as u32,
-            core,
-            &tables.numbers[0]
-        )?;
+        gather(device, &self.pack, core, &tables.numbers[0])?;
         for (number, level) in self.levels.iter().enumerate() {
             let more = (stride(level.len) - level.len) as u32 / 4;
             let grid = [(level.nodes * level.len / 4).div_ceil(THREADS), 1];
@@ -273,21 +258,19 @@ impl<D: Device> Chain<D> {
             )?;
             level.children.join(device, level.concepts * level.len, &tables.numbers[number])?;
         }
-        let grid = [self.core_len.div_ceil(THREADS), 1];
-        let len = self.core_len as u32;
-        launch!(
-            device,
-            Module::Common,
-            "gather",
-            grid,
-            THREADS,
-            0,
-            &self.unpack,
-            len,
-            &tables.numbers[0],
-            core
-        )
+        gather(device, &self.unpack, &tables.numbers[0], core)
     }
+}
+
+/// Puts the numbers at so many places one behind the other.
+pub(crate) fn gather<D: Device>(
+    device: &D,
+    places: &Array<D, u32>,
+    from: &Array<D, f32>,
+    to: &Array<D, f32>,
+) -> Result<(), Error> {
+    let (count, grid) = (places.len(), [places.len().div_ceil(THREADS), 1]);
+    launch!(device, Module::Common, "gather", grid, THREADS, 0, places, count as u32, from, to)
 }
 
 /// Room for the tables of any one chain at a time.

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::arrange::{Arranged, ByRow};
-use crate::chain::{Frame, THREADS, Which, Work};
+use crate::chain::{Frame, THREADS, Which, Work, gather};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, stride};
 use crate::sampler::Sampler;
@@ -152,20 +152,7 @@ impl<D: Device> Sampler<D> {
         let Some(tuples) = &self.tuples else { return Ok(false) };
         let Some(side) = &tuples.sides[mode] else { return Ok(false) };
         let device = &self.device;
-        let (core, len) = (&self.draw.core, side.pack.len());
-        let grid = [len.div_ceil(THREADS), 1];
-        launch!(
-            device,
-            Module::Common,
-            "gather",
-            grid,
-            THREADS,
-            0,
-            &side.pack,
-            len as u32,
-            core,
-            &side.packed
-        )?;
+        gather(device, &side.pack, &self.draw.core, &side.packed)?;
         let (rank, pad, inner) = (self.ranks[mode], self.pads[mode], self.pads[leaf]);
         let (nodes, len) = (self.rows[side.other], rank * inner);
         launch!(
