@@ -1,4 +1,5 @@
-// One module of kernels for the emulator: that of a padded rank, or what all ranks share and the way in.
+// One module of kernels for the emulator: that of a padded rank, or what all ranks share; and the way in. Each is a library of its
+// own, whose other names are hidden, so that no two share any state.
 #define EMULATED
 #include "device.h"
 
@@ -12,11 +13,12 @@ namespace MODULE {
 namespace common {
 #include "common.cu"
 }
+#endif
 
-extern "C" int emulator_launch(const char* module, const char* name, const unsigned* grid, unsigned threads,
-                               void** parameters) {
+extern "C" __attribute__((visibility("default"))) int emulator_launch(const char* name, const unsigned* grid,
+                                                                      unsigned threads, void** parameters) {
     for (const auto& entry : emulator::entries()) {
-        if (std::strcmp(entry.module, module) != 0 || std::strcmp(entry.name, name) != 0) continue;
+        if (std::strcmp(entry.name, name) != 0) continue;
         if (!emulator::state) {
             emulator::owner.reset(new emulator::State());
             emulator::state = emulator::owner.get();
@@ -36,4 +38,3 @@ extern "C" int emulator_launch(const char* module, const char* name, const unsig
     }
     return 0;
 }
-#endif

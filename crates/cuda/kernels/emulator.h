@@ -19,9 +19,7 @@
 #define SHARED(type) reinterpret_cast<type*>(emulator::state->shared_memory)
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-#define REGISTER(kernel) static emulator::Registration PASTE(register_, kernel)(TEXT(MODULE), #kernel, kernel);
+#define REGISTER(kernel) static emulator::Registration PASTE(register_, kernel)(#kernel, kernel);
 #define __restrict__
 #define __align__(bytes) alignas(bytes)
 
@@ -156,7 +154,6 @@ inline void call_body(void* call) {
 }
 
 struct Entry {
-    const char* module;
     const char* name;
     void (*with)(void*, void**);
     void* kernel;
@@ -169,8 +166,8 @@ inline std::vector<Entry>& entries() {
 
 struct Registration {
     template <class... A>
-    Registration(const char* module, const char* name, void (*kernel)(A...)) {
-        entries().push_back({module, name, call_any<A...>, reinterpret_cast<void*>(kernel)});
+    Registration(const char* name, void (*kernel)(A...)) {
+        entries().push_back({name, call_any<A...>, reinterpret_cast<void*>(kernel)});
     }
 };
 
@@ -204,4 +201,4 @@ T shuffle(T value, int lane) {
 #define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
 
 // Runs a kernel; 0 if there is none of this name.
-extern "C" int emulator_launch(const char* module, const char* name, const unsigned* grid, unsigned threads, void** parameters);
+extern "C" int emulator_launch(const char* name, const unsigned* grid, unsigned threads, void** parameters);

@@ -1,94 +1,78 @@
 //! A device that is none: the kernels compiled as plain C++, with threads that take turns.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
 
 use crate::Error;
-use crate::device::{Device, Launch, Module, PADS};
+use crate::device::{Device, Launch, Module};
 
-type Run =
-    unsafe extern "C" fn(*const c_char, *const c_char, *const c_uint, c_uint, *mut *mut c_void) -> c_int;
+type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, *mut *mut c_void) -> c_int;
 
-/// The library, in which each thread has a device of its own.
-static LIBRARY: OnceLock<Library> = OnceLock::new();
+/// A library for each module that was needed so far, in which each thread has a device of its own.
+static LIBRARIES: Mutex<BTreeMap<Option<u32>, &'static Library>> = Mutex::new(BTreeMap::new());
 
 /// Memory of the host, of which kernels have the address.
-pub(crate) struct Memory(Box<[UnsafeCell<u128>]>);
+pub struct EmulatorMemory(Box<[UnsafeCell<u128>]>);
 
 // SAFETY: it is only used by one thread at a time: kernels run while their caller waits.
-unsafe impl Send for Memory {}
+unsafe impl Send for EmulatorMemory {}
 
-/// The emulator.
+/// A device that is none: the kernels as plain C++, for tests. The first use of a module compiles it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Emulator;
+pub struct Emulator;
 
-/// Compiles the kernels.
-fn compile() -> Library {
-    let folder = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+/// Compiles the module of a padded rank, or what all ranks share.
+fn compile(pad: Option<u32>) -> Library {
+    let folder = tempfile::tempdir().expect("a folder for the kernels");
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let start = |command: &mut Command| {
-        command.spawn().unwrap_or_else(|error| {
-            panic!(
-                "a C++ compiler is needed for these tests, and {} cannot be run: {error}",
-                compiler.display()
-            )
-        })
-    };
-    let objects: Vec<_> = [None]
-        .into_iter()
-        .chain(PADS.map(Some))
-        .map(|pad| (pad, folder.path().join(format!("{pad:?}.o"))))
-        .collect();
-    // Two at a time are enough for the smallest machines.
-    for some in objects.chunks(2) {
-        let compilers: Vec<_> = some
-            .iter()
-            .map(|(pad, object)| {
-                let mut command = Command::new(&compiler);
-                command.args(["-std=c++17", "-O1", "-fPIC", "-w", "-c", "-o"]).arg(object);
-                if let Some(pad) = pad {
-                    command.arg(format!("-DPAD={pad}"));
-                }
-                start(command.arg(source.join("emulator.cpp")))
-            })
-            .collect();
-        for mut compiler in compilers {
-            assert!(compiler.wait().unwrap().success(), "the C++ compiler failed");
-        }
-    }
     let path = folder.path().join("kernels.so");
     let mut command = Command::new(&compiler);
-    command.args(["-shared", "-o"]).arg(&path).args(objects.iter().map(|(_, object)| object));
-    assert!(start(&mut command).wait().unwrap().success(), "the C++ linker failed");
+    command.args(["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-shared", "-o"]).arg(&path);
+    command.args(pad.map(|pad| format!("-DPAD={pad}")));
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels").join("emulator.cpp"));
+    let status = command.status().unwrap_or_else(|error| {
+        panic!("a C++ compiler is needed for these tests, and {} cannot be run: {error}", compiler.display())
+    });
+    assert!(status.success(), "the C++ compiler failed");
     // SAFETY: the library was built just now, and its start only fills a list.
-    unsafe { Library::new(&path) }.unwrap()
+    unsafe { Library::new(&path) }.expect("a library that was built just now")
+}
+
+/// The library of a module; those of different modules are compiled one after the other.
+fn library(module: Module) -> &'static Library {
+    let pad = match module {
+        Module::Common => None,
+        Module::Pad(pad) => Some(pad),
+    };
+    let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    libraries.entry(pad).or_insert_with(|| Box::leak(Box::new(compile(pad))))
 }
 
 impl Device for Emulator {
-    type Memory = Memory;
+    type Memory = EmulatorMemory;
 
-    fn alloc(&self, bytes: usize) -> Result<Memory, Error> {
-        Ok(Memory((0..bytes.div_ceil(16)).map(|_| UnsafeCell::new(0)).collect()))
+    fn alloc(&self, bytes: usize) -> Result<EmulatorMemory, Error> {
+        Ok(EmulatorMemory((0..bytes.div_ceil(16)).map(|_| UnsafeCell::new(0)).collect()))
     }
 
-    fn address(&self, memory: &Memory) -> u64 {
+    fn address(&self, memory: &EmulatorMemory) -> u64 {
         memory.0.as_ptr() as u64
     }
 
-    fn put(&self, memory: &mut Memory, bytes: &[u8]) -> Result<(), Error> {
+    fn put(&self, memory: &mut EmulatorMemory, bytes: &[u8]) -> Result<(), Error> {
         assert!(bytes.len() <= 16 * memory.0.len());
         // SAFETY: there is room for the bytes, and no kernel is running.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory.0.as_ptr() as *mut u8, bytes.len()) };
         Ok(())
     }
 
-    fn get(&self, memory: &Memory, bytes: &mut [u8]) -> Result<(), Error> {
+    fn get(&self, memory: &EmulatorMemory, bytes: &mut [u8]) -> Result<(), Error> {
         assert!(bytes.len() <= 16 * memory.0.len());
         // SAFETY: there are so many bytes, and no kernel is running.
         unsafe { std::ptr::copy_nonoverlapping(memory.0.as_ptr().cast(), bytes.as_mut_ptr(), bytes.len()) };
@@ -96,28 +80,17 @@ impl Device for Emulator {
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
-        let library = LIBRARY.get_or_init(compile);
+        let missing = || Error::NoKernel(launch.kernel.to_owned());
         // SAFETY: the library has this function of this type.
-        let run = unsafe { library.get::<Run>(b"emulator_launch\0") }.unwrap();
-        let module = match launch.module {
-            Module::Common => "common".to_owned(),
-            Module::Pad(pad) => format!("pad{pad}"),
-        };
-        let (module, kernel) = (CString::new(module).unwrap(), CString::new(launch.kernel).unwrap());
+        let run = unsafe { library(launch.module).get::<Run>(b"emulator_launch\0") }.map_err(|_| missing())?;
+        let kernel = CString::new(launch.kernel).map_err(|_| missing())?;
         let bits = launch.arguments.iter();
         let mut arguments: Vec<*mut c_void> =
             bits.map(|bits| std::ptr::from_ref(bits).cast_mut().cast()).collect();
         // SAFETY: the caller says that these are the kernel's arguments.
-        let found = unsafe {
-            run(
-                module.as_ptr(),
-                kernel.as_ptr(),
-                launch.grid.as_ptr(),
-                launch.threads,
-                arguments.as_mut_ptr(),
-            )
-        };
-        if found == 1 { Ok(()) } else { Err(Error::NoKernel(launch.kernel.to_owned())) }
+        let found =
+            unsafe { run(kernel.as_ptr(), launch.grid.as_ptr(), launch.threads, arguments.as_mut_ptr()) };
+        if found == 1 { Ok(()) } else { Err(missing()) }
     }
 
     fn synchronise(&self) -> Result<(), Error> {

@@ -18,7 +18,7 @@ mod chain;
 mod core;
 mod cuda;
 mod device;
-#[cfg(test)]
+#[cfg(any(test, feature = "emulator"))]
 mod emulator;
 mod error;
 mod evaluation;
@@ -34,6 +34,8 @@ mod tuples;
 pub use arrange::Entries;
 pub use cuda::{CudaDevice, CudaMemory};
 pub use device::{Device, Launch, Module, PADS};
+#[cfg(any(test, feature = "emulator"))]
+pub use emulator::{Emulator, EmulatorMemory};
 pub use error::Error;
 pub use evaluation::Evaluation;
 pub use sampler::{Form, Sampler, Setup};

@@ -241,6 +241,12 @@ impl<D: Device> Sampler<D> {
         &self.device
     }
 
+    /// The device, and nothing on it any more.
+    #[must_use]
+    pub fn into_device(self) -> D {
+        self.device
+    }
+
     /// Gives rows of a mode means in their prior, or takes them away: a number for each row and concept.
     ///
     /// # Errors

@@ -40,15 +40,48 @@ impl<D: Device> Sampler<D> {
         })
     }
 
+    /// The rows of a mode as they were drawn last.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn rows(&self, mode: usize) -> Result<Vec<f32>, Error> {
+        self.unpadded(&self.draw.factors[mode], mode)
+    }
+
+    /// The core as it was drawn last.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn core(&self) -> Result<Vec<f32>, Error> {
+        self.draw.core.get(&self.device)
+    }
+
+    /// The precision of entries, as it was drawn last.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn tau(&self) -> Result<f64, Error> {
+        Ok(self.scalars.get(&self.device)?[0])
+    }
+
+    /// The mean of 1 / tau over the draws that counted.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn mean_variance(&self) -> Result<f64, Error> {
+        Ok(self.scalars.get(&self.device)?[5])
+    }
+
     /// The rows of all modes, without padding.
     pub(crate) fn factors(&self, model: &Model<D>) -> Result<Vec<Vec<f32>>, Error> {
-        let one = |(mode, array): (usize, &Array<D, f32>)| {
-            let (rank, pad) = (self.ranks[mode], self.pads[mode]);
-            let padded = array.get(&self.device)?;
-            let rows = padded.chunks_exact(pad).take(self.rows[mode]);
-            Ok(rows.flat_map(|row| &row[..rank]).copied().collect())
-        };
-        model.factors.iter().enumerate().map(one).collect()
+        (0..self.rows.len()).map(|mode| self.unpadded(&model.factors[mode], mode)).collect()
+    }
+
+    fn unpadded(&self, factor: &Array<D, f32>, mode: usize) -> Result<Vec<f32>, Error> {
+        let (rank, pad) = (self.ranks[mode], self.pads[mode]);
+        let padded = factor.get(&self.device)?;
+        let rows = padded.chunks_exact(pad).take(self.rows[mode]);
+        Ok(rows.flat_map(|row| &row[..rank]).copied().collect())
     }
 
     /// Goes on from another state.

@@ -2,8 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::emulator::{Emulator, Memory};
-use crate::{CudaDevice, CudaMemory, Device, Error, Launch};
+use crate::{CudaDevice, CudaMemory, Device, Emulator, EmulatorMemory, Error, Launch};
 
 static GPU: OnceLock<Option<CudaDevice>> = OnceLock::new();
 
@@ -18,7 +17,7 @@ pub(crate) struct TestDevice;
 
 /// Memory of either.
 pub(crate) enum TestMemory {
-    Emulator(Memory),
+    Emulator(EmulatorMemory),
     Gpu(CudaMemory),
 }
 
