@@ -133,6 +133,9 @@ pub(crate) enum BenchVerb {
         /// Another version of this program, to be measured in turns
         #[arg(long, value_name = "PROGRAM")]
         before: Option<PathBuf>,
+        /// The number of an NVIDIA GPU, to be measured in turns
+        #[arg(long, value_name = "N", value_parser = whole::<u16>)]
+        gpu: Option<u16>,
     },
     /// The vector instructions that this machine has against each other, on one thread
     Instructions {

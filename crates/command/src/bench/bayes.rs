@@ -1,12 +1,13 @@
-//! The speed of the default algorithm, beside that of another version of this program.
+//! The speed of the default algorithm, beside that of another version of this program, and of a GPU.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::files;
 use s3cmtf::internal::files::save_problem;
 use s3cmtf::internal::synthetic::Shape;
+use s3cmtf::{Device, files};
 use serde::Serialize;
 
 use super::Scale;
@@ -31,6 +32,16 @@ pub(super) struct Bayes<'a> {
     pub(super) repeats: usize,
     /// Another version of this program.
     pub(super) before: Option<&'a Path>,
+    /// The number of a GPU.
+    pub(super) gpu: Option<u16>,
+}
+
+/// What is measured in turns with others.
+struct Contender {
+    name: String,
+    program: PathBuf,
+    /// None for a version that knew of no devices.
+    device: Option<Device>,
 }
 
 #[derive(Serialize)]
@@ -38,12 +49,14 @@ struct Row {
     shape: String,
     rank: usize,
     threads: usize,
-    program: &'static str,
+    program: String,
     entries: usize,
     /// Of the fastest epoch.
     seconds_per_epoch: f64,
     entries_per_second: f64,
-    /// The seconds of the version before over those of this one.
+    /// Of the whole run, from the file of entries to the model in files; the shortest.
+    wall_seconds: f64,
+    /// How many times as fast an epoch is as that of the first.
     ratio: Option<f64>,
     train_rmse: f64,
     mean_rmse: f64,
@@ -55,8 +68,7 @@ impl Bayes<'_> {
         let folder = Folder::new()?;
         let file = folder.path().join("entries.s3cmtf");
         let own = std::env::current_exe().context("this program")?;
-        let before = self.before.map(|path| ("before", path.to_owned()));
-        let programs: Vec<(&str, PathBuf)> = before.into_iter().chain([("this", own)]).collect();
+        let contenders = self.contenders(own);
         let default = if cores() == 1 { vec![1] } else { vec![1, cores()] };
         let mut rows = Vec::new();
         for name in self.shapes {
@@ -70,24 +82,25 @@ impl Bayes<'_> {
             drop(problem);
             for &rank in self.ranks {
                 for &threads in self.threads.unwrap_or(&default) {
-                    let mut best = vec![(0.0f64, f64::NAN); programs.len()];
+                    let mut best = vec![Best::default(); contenders.len()];
                     for turn in 1..=self.repeats {
-                        for ((what, program), best) in programs.iter().zip(&mut best) {
+                        for (contender, best) in contenders.iter().zip(&mut best) {
                             report.progress(format_args!(
-                                "bayes: {name}, rank {rank}, {threads} threads, {what}, {turn} of {}",
-                                self.repeats
+                                "bayes: {name}, rank {rank}, {threads} threads, {}, {turn} of {}",
+                                contender.name, self.repeats
                             ));
-                            let (speed, rmse) = self.fit(program, &file, rank, threads)?;
-                            *best = (best.0.max(speed), rmse);
+                            best.take(self.fit(contender, &file, rank, threads)?);
                         }
                     }
                     let first = best[0];
-                    for (&(program, _), (speed, train_rmse)) in programs.iter().zip(best) {
+                    for (place, (contender, best)) in contenders.iter().zip(best).enumerate() {
+                        let (program, train_rmse) = (contender.name.clone(), best.train_rmse);
                         ensure!(
                             // A few epochs are too few to be good, and enough to be as good as the other.
-                            train_rmse < 1.1 * mean_rmse && (train_rmse / first.1 - 1.0).abs() < 0.05,
+                            train_rmse < 1.1 * mean_rmse
+                                && (train_rmse / first.train_rmse - 1.0).abs() < 0.05,
                             "{name}: {program} has an RMSE of {train_rmse}, the mean {mean_rmse}, the first {}",
-                            first.1
+                            first.train_rmse
                         );
                         let row = Row {
                             shape: name.clone(),
@@ -95,9 +108,10 @@ impl Bayes<'_> {
                             threads,
                             program,
                             entries,
-                            seconds_per_epoch: entries as f64 / speed,
-                            entries_per_second: speed,
-                            ratio: (program == "this" && self.before.is_some()).then(|| speed / first.0),
+                            seconds_per_epoch: entries as f64 / best.speed,
+                            entries_per_second: best.speed,
+                            wall_seconds: best.wall_seconds,
+                            ratio: (place > 0).then(|| best.speed / first.speed),
                             train_rmse,
                             mean_rmse,
                         };
@@ -110,29 +124,72 @@ impl Bayes<'_> {
         tell(&rows, report)
     }
 
-    /// Fits the file: entries per second of the fastest epoch, and the RMSE after the last.
-    fn fit(&self, program: &Path, file: &Path, rank: usize, threads: usize) -> anyhow::Result<(f64, f64)> {
+    fn contenders(&self, own: PathBuf) -> Vec<Contender> {
+        let before = self.before.map(|path| Contender {
+            name: "before".to_owned(),
+            program: path.to_owned(),
+            device: None,
+        });
+        let on =
+            |device: Device, name: String| Contender { name, program: own.clone(), device: Some(device) };
+        let gpu = self.gpu.map(Device::Cuda).map(|gpu| on(gpu, gpu.to_string()));
+        before.into_iter().chain([on(Device::Cpu, "this".to_owned())]).chain(gpu).collect()
+    }
+
+    /// Fits the file.
+    fn fit(&self, contender: &Contender, file: &Path, rank: usize, threads: usize) -> anyhow::Result<Best> {
+        let Contender { program, device, .. } = contender;
         let run = file.with_file_name("run");
         let _ = std::fs::remove_dir_all(&run);
-        let output = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .arg("fit")
             .arg(file)
             .args(["--rank", &rank.to_string(), "--epochs", &self.epochs.max(FIRST).to_string()])
             .args(["--threads", &threads.to_string(), "--seed", "1", "--without", "choice", "--out"])
-            .arg(&run)
-            .output()
-            .with_context(|| program.display().to_string())?;
+            .arg(&run);
+        if let Some(device) = device {
+            command.args(["--device", &device.to_string()]);
+        }
+        let clock = Instant::now();
+        let output = command.output().with_context(|| program.display().to_string())?;
+        let wall_seconds = clock.elapsed().as_secs_f64();
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{}: {}", program.display(), said.trim());
         let history = files::load(&run)?.record.history;
         let speeds = history.iter().skip(FIRST - 1).map(|epoch| epoch.entries_per_second);
-        let rmse = history.last().map_or(f64::NAN, |epoch| epoch.train_rmse);
-        Ok((speeds.fold(0.0, f64::max), rmse))
+        let train_rmse = history.last().map_or(f64::NAN, |epoch| epoch.train_rmse);
+        Ok(Best { speed: speeds.fold(0.0, f64::max), wall_seconds, train_rmse })
+    }
+}
+
+/// The best of several runs.
+#[derive(Clone, Copy)]
+struct Best {
+    /// Entries per second of the fastest epoch.
+    speed: f64,
+    wall_seconds: f64,
+    /// After the last epoch, the same in all of them.
+    train_rmse: f64,
+}
+
+impl Default for Best {
+    fn default() -> Self {
+        Best { speed: 0.0, wall_seconds: f64::INFINITY, train_rmse: f64::NAN }
+    }
+}
+
+impl Best {
+    fn take(&mut self, other: Best) {
+        self.speed = self.speed.max(other.speed);
+        self.wall_seconds = self.wall_seconds.min(other.wall_seconds);
+        self.train_rmse = other.train_rmse;
     }
 }
 
 fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
-    let header = ["shape", "rank", "threads", "program", "an epoch", "entries/s", "as fast", "train RMSE"];
+    let header =
+        ["shape", "rank", "threads", "program", "an epoch", "entries/s", "as fast", "the run", "train RMSE"];
     let mut table = Table::new(&header);
     let mut bars = Vec::new();
     for row in rows {
@@ -140,10 +197,11 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
             row.shape.clone(),
             row.rank.to_string(),
             row.threads.to_string(),
-            row.program.into(),
+            row.program.clone(),
             seconds(row.seconds_per_epoch),
             count(row.entries_per_second),
             row.ratio.map_or("-".into(), times),
+            seconds(row.wall_seconds),
             format!("{:.5}", row.train_rmse),
         ]);
         let name = format!("{}, rank {}, {} threads, {}", row.shape, row.rank, row.threads, row.program);

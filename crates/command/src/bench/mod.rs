@@ -54,13 +54,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Sizes { sizes, threads } => sizes::run(sizes, *threads, scale, report),
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
-        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before } => bayes::Bayes {
+        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu } => bayes::Bayes {
             shapes,
             ranks,
             threads: threads.as_deref(),
             epochs: *epochs,
             repeats: *repeats,
             before: before.as_deref(),
+            gpu: *gpu,
         }
         .run(scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),

@@ -7,8 +7,6 @@ use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::model::Model;
 use crate::params::BayesParams;
-#[cfg(not(feature = "cuda"))]
-use crate::params::Device;
 use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses};
 use crate::training::job::{FitJob, RunContext};
@@ -20,33 +18,6 @@ pub(in crate::training) struct BayesEngine<'a> {
     watched: Option<Evaluation>,
     budget: Option<&'a MemoryBudget>,
     note: Option<String>,
-}
-
-/// The engine of a job, on the device that was asked for.
-#[cfg(feature = "cuda")]
-pub(in crate::training) fn engine<'a>(
-    job: FitJob<'_>,
-    params: &BayesParams,
-    context: &RunContext<'a, '_>,
-) -> Result<Box<dyn Engine + 'a>, Error> {
-    super::device::choose(job, params, context)
-}
-
-/// The engine of a job, which no GPU can run.
-#[cfg(not(feature = "cuda"))]
-pub(in crate::training) fn engine<'a>(
-    job: FitJob<'_>,
-    params: &BayesParams,
-    context: &RunContext<'a, '_>,
-) -> Result<Box<dyn Engine + 'a>, Error> {
-    if let device @ Device::Cuda(_) = params.device {
-        return Err(Error::param(
-            "device",
-            "cpu, as this program was built without the feature cuda",
-            device,
-        ));
-    }
-    Ok(Box::new(BayesEngine::new(job, params, context)?))
 }
 
 impl<'a> BayesEngine<'a> {

@@ -6,6 +6,8 @@
 
 mod augmentation;
 mod calibration;
+#[cfg(feature = "cuda")]
+mod choose;
 mod conditional;
 mod core;
 mod coupled;
@@ -15,6 +17,8 @@ mod diagonal;
 mod draws;
 mod engine;
 mod graph;
+#[cfg(not(feature = "cuda"))]
+mod host;
 mod log_gamma;
 mod mean;
 mod noise;
@@ -30,8 +34,11 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "cuda")]
+pub(super) use choose::engine;
 pub(super) use diagonal::concepts;
-pub(super) use engine::engine;
+#[cfg(not(feature = "cuda"))]
+pub(super) use host::engine;
 pub(super) use noise::counted;
 pub(super) use rank::{most, widest};
 

@@ -3,12 +3,9 @@
 //! Entries, rows, core and the mean of draws stay on the device; what is on this side of it follows when it is asked for: rows
 //! while entries held out judge them, or where coupled matrices are drawn, and everything for a model or a checkpoint.
 
-mod choose;
 mod state;
 #[cfg(test)]
 mod tests;
-
-pub(super) use choose::choose;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -92,7 +89,7 @@ impl<D: Device> There<D> {
 
 impl<D: Device> DeviceEngine<D> {
     /// The engine of what was prepared; `entries` are all of the problem's.
-    fn new(
+    pub(super) fn new(
         (device, name): (D, String),
         Prepared { mut sampler, kept, held }: Prepared,
         entries: &EntrySource,
@@ -294,6 +291,6 @@ impl SweepError {
     }
 }
 
-fn failed(device: &str, error: s3cmtf_cuda::Error) -> Error {
+pub(super) fn failed(device: &str, error: s3cmtf_cuda::Error) -> Error {
     Error::Device { device: device.to_owned(), source: Box::new(error) }
 }

@@ -1,10 +1,10 @@
-//! Which device draws.
+//! Which device draws: a GPU, or this machine's cores.
 
 use s3cmtf_cuda::CudaDevice;
 
-use super::super::engine::BayesEngine;
-use super::super::start::Prepared;
-use super::{DeviceEngine, failed};
+use super::device::{DeviceEngine, failed};
+use super::engine::BayesEngine;
+use super::start::Prepared;
 use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::params::{BayesParams, Component, Device};
@@ -18,7 +18,7 @@ const LEAST: usize = 500_000;
 const MODES: usize = 8;
 
 /// The engine of a job, on the device that was asked for, or on the one that is best.
-pub(in super::super) fn choose<'a>(
+pub(in crate::training) fn engine<'a>(
     job: FitJob<'_>,
     params: &BayesParams,
     context: &RunContext<'a, '_>,
