@@ -61,7 +61,7 @@ KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const Entr
         double part = 0.0;
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * there[k];
         float prediction = (float)block_sum(part, room), value = entries[entry].value, root = base * row_roots[row], made;
-        float error = visit == 2 ? fminf(fmaxf(prediction, lowest), highest) - value : root * (value - prediction);
+        float error = visit == 2 ? at_most(at_least(prediction, lowest), highest) - value : root * (value - prediction);
         square += (double)error * error;
         made = visit == 0 ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * there[k];

@@ -92,6 +92,17 @@ struct Split {
     u32 count;
 };
 
+// Bounds that keep NaN, where fmin and fmax would make a number of it: what has gone wrong must not look like a good result.
+template <class T>
+DEVICE T at_least(T value, T least) {
+    return value < least ? least : value;
+}
+
+template <class T>
+DEVICE T at_most(T value, T most) {
+    return value > most ? most : value;
+}
+
 // The sum of a number of each thread of a block, in a fixed order; `room` has a number per thread.
 DEVICE double block_sum(double value, double* room) {
     const u32 few = 32;

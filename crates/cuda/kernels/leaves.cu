@@ -47,7 +47,7 @@ KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 coun
         }
         float made;
         if (visit == ERRORS) {
-            float error = fminf(fmaxf(prediction, lowest), highest) - value;
+            float error = at_most(at_least(prediction, lowest), highest) - value;
             square += (double)error * error;
             continue;
         }

@@ -20,7 +20,7 @@ struct System {
         for (u32 j = 0; j < free; ++j) {
             double rest = diagonal[j];
             for (u32 k = 0; k < j; ++k) rest -= at(j, k) * at(j, k);
-            double pivot = sqrt(fmax(fmax(rest, LEAST_PIVOT * diagonal[j]), LEAST_NUMBER));
+            double pivot = sqrt(at_least(at_least(rest, LEAST_PIVOT * diagonal[j]), LEAST_NUMBER));
             for (u32 i = j + 1 + lane; i < free; i += lanes) {
                 double sum = at(i, j);
                 for (u32 k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
@@ -118,7 +118,7 @@ KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const flo
         if (lane == 0 && real) {
             double sum = squares[row];
             for (u32 i = 0; i < lanes && i < rank; ++i) sum += partial[i];
-            errors[row] = fmax(sum, 0.0);
+            errors[row] = at_least(sum, 0.0);
         }
         __syncwarp();
     }

@@ -19,7 +19,7 @@ struct Solver {
             double diagonal = triangle[below(j, j)], rest = diagonal;
 #pragma unroll
             for (int k = 0; k < j; ++k) rest -= triangle[below(j, k)] * triangle[below(j, k)];
-            double inverse = 1.0 / sqrt(fmax(fmax(rest, LEAST_PIVOT * diagonal), LEAST_NUMBER));
+            double inverse = 1.0 / sqrt(at_least(at_least(rest, LEAST_PIVOT * diagonal), LEAST_NUMBER));
             // The inverse of the pivot is what solutions need.
             triangle[below(j, j)] = inverse;
 #pragma unroll
@@ -93,7 +93,7 @@ KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, const float* __res
         error += value * (product - 2.0 * (double)own[TRIANGLE + k]);
         factor[(u64)row * PAD + k] = (float)value;
     }
-    errors[row] = fmax(error, 0.0);
+    errors[row] = at_least(error, 0.0);
 }
 REGISTER(draw_rows)
 
@@ -171,8 +171,8 @@ struct Solver {
                 if (j < FREE) {
                     // The lane that has the row says what its pivot is.
                     if (j % 32 == lane) {
-                        double least = fmax(LEAST_PIVOT * diagonal[HELDTH], LEAST_NUMBER);
-                        inverse[HELDTH] = 1.0 / sqrt(fmax(sums[HELDTH][c], least));
+                        double least = at_least(LEAST_PIVOT * diagonal[HELDTH], LEAST_NUMBER);
+                        inverse[HELDTH] = 1.0 / sqrt(at_least(sums[HELDTH][c], least));
                         triangle[below(j, j)] = inverse[HELDTH];
                     }
                     __syncwarp();
@@ -320,7 +320,7 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
         factor[(u64)row * PAD + k] = (float)drawn[k];
     }
     for (int mask = 1; mask < 32; mask *= 2) error += __shfl_xor_sync(WHOLE_WARP, error, mask);
-    if (lane == 0) errors[row] = fmax(error + (double)squares[row], 0.0);
+    if (lane == 0) errors[row] = at_least(error + (double)squares[row], 0.0);
 }
 REGISTER(draw_rows)
 

@@ -194,3 +194,26 @@ fn squared_errors_are_those_of_predictions_cut_off_at_a_range() {
         assert!((again / error.sum::<f64>() - 1.0).abs() < 1e-5);
     }
 }
+
+#[test]
+fn what_is_no_number_stays_none() {
+    let shapes: [(&[usize], &[usize]); 4] =
+        [(&[9, 6], &[3, 7]), (&[9, 6], &[70, 3]), (&[9, 6], &[17, 70]), (&[9, 6, 5], &[3, 4, 3])];
+    for (rows, ranks) in shapes {
+        let mut problem = Random::new(rows, ranks, 100, 3);
+        let row = problem.indices[0][0] as usize;
+        problem.state.factors[0][row * ranks[0] + 1] = f32::NAN;
+        for form in forms(rows.len()) {
+            let mut sampler = problem.sampler(form);
+            let what = format!("{ranks:?} {form:?}");
+            assert!(sampler.squared_error(None, false, [-0.5, 0.4]).unwrap().is_nan(), "{what}");
+            sampler.draw_core(1, false).unwrap();
+            assert!(sampler.tau().unwrap().is_nan(), "{what}");
+            sampler.restore(&problem.state).unwrap();
+            sampler.draw_rows(1, 1, None).unwrap();
+            let (other, rank) = (problem.indices[1][0] as usize, ranks[1]);
+            assert!(sampler.errors.get(&sampler.device).unwrap()[other].is_nan(), "{what}");
+            assert!(sampler.rows(1).unwrap()[other * rank + 1..][..rank - 1].iter().all(|k| k.is_nan()));
+        }
+    }
+}
