@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::chain::{Chain, MOST_MODES, Model, THREADS, Which};
 use crate::device::{Array, Device, Module, PADS, launch};
-use crate::sampler::{Sampler, Setup};
+use crate::sampler::Sampler;
+use crate::setup::Setup;
 use crate::state::State;
 
 /// Steps of conjugate gradients.

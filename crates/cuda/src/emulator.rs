@@ -82,7 +82,8 @@ impl Device for Emulator {
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
         let missing = || Error::NoKernel(launch.kernel.to_owned());
         // SAFETY: the library has this function of this type.
-        let run = unsafe { library(launch.module).get::<Run>(b"emulator_launch\0") }.map_err(|_| missing())?;
+        let run =
+            unsafe { library(launch.module).get::<Run>(b"emulator_launch\0") }.map_err(|_| missing())?;
         let kernel = CString::new(launch.kernel).map_err(|_| missing())?;
         let bits = launch.arguments.iter();
         let mut arguments: Vec<*mut c_void> =

@@ -24,6 +24,9 @@ mod error;
 mod evaluation;
 mod rows;
 mod sampler;
+mod scales;
+mod setup;
+mod shares;
 mod state;
 mod tasks;
 #[cfg(test)]
@@ -38,5 +41,6 @@ pub use device::{Device, Launch, Module, PADS};
 pub use emulator::{Emulator, EmulatorMemory};
 pub use error::Error;
 pub use evaluation::Evaluation;
-pub use sampler::{Form, Sampler, Setup};
+pub use sampler::Sampler;
+pub use setup::{Form, Setup};
 pub use state::{Generator, MeanState, State, natural_len, zeros};
