@@ -189,7 +189,8 @@ impl<D: Device> Chain<D> {
         self.levels.last().map_or(0, |level| level.nodes)
     }
 
-    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node.
+    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node;
+    /// and how many roots.
     fn room(&self) -> (Vec<usize>, Vec<usize>) {
         let mut slots: Vec<usize> = self.levels.iter().map(|level| level.children.slots).collect();
         slots.push(self.leaves.slots.max(self.nodes()));
@@ -197,6 +198,8 @@ impl<D: Device> Chain<D> {
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
         tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * self.nodes());
+        // The core has one root.
+        slots[0] = 1;
         (tables, slots)
     }
 
@@ -209,6 +212,9 @@ impl<D: Device> Chain<D> {
         core: &Array<D, f32>,
         wide: bool,
     ) -> Result<(), Error> {
+        if !tables.have_room(self) {
+            return Err(Error::Problem("the GPU has lost its room for tables".to_owned()));
+        }
         gather(device, &self.pack, core, &tables.numbers[0])?;
         for (number, level) in self.levels.iter().enumerate() {
             let more = (stride(level.len) - level.len) as u32 / 4;
@@ -288,16 +294,14 @@ impl<D: Device> Tables<D> {
 
     /// Makes room for a chain.
     pub(crate) fn fit(&mut self, device: &D, chain: &Chain<D>) -> Result<(), Error> {
-        let (numbers, slots) = chain.room();
+        let (numbers, roots) = chain.room();
         grow(device, &mut self.numbers, &numbers)?;
-        grow(
-            device,
-            &mut self.roots,
-            &slots[1..].iter().fold(vec![1], |mut all, &slots| {
-                all.push(slots);
-                all
-            }),
-        )
+        grow(device, &mut self.roots, &roots)
+    }
+
+    fn have_room(&self, chain: &Chain<D>) -> bool {
+        let (numbers, roots) = chain.room();
+        holds(&self.numbers, &numbers) && holds(&self.roots, &roots)
     }
 
     /// What the last nodes of a chain have, and the roots of their shares.
@@ -306,14 +310,24 @@ impl<D: Device> Tables<D> {
     }
 }
 
+fn holds<D: Device, T: Pod>(arrays: &[Array<D, T>], lens: &[usize]) -> bool {
+    arrays.len() >= lens.len() && arrays.iter().zip(lens).all(|(array, &len)| array.len() >= len)
+}
+
 fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[usize]) -> Result<(), Error> {
     for (number, &len) in lens.iter().enumerate() {
         match arrays.get_mut(number) {
             None => arrays.push(Array::zeros(device, len)?),
             Some(array) if array.len() < len => {
                 // There may be no room for both.
+                let before = array.len();
                 *array = Array::zeros(device, 0)?;
-                *array = Array::zeros(device, len)?;
+                let larger = Array::zeros(device, len);
+                if larger.is_err() {
+                    // Other chains go on with what they had. Should even that be gone, `descend` says so.
+                    Array::zeros(device, before).into_iter().for_each(|again| *array = again);
+                }
+                *array = larger?;
             }
             Some(_) => {}
         }

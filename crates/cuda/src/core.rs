@@ -17,6 +17,8 @@ const BLOCKS: usize = 128;
 pub(crate) struct Core<D: Device> {
     pub(crate) shape: Array<D, u32>,
     zero: Array<D, u8>,
+    /// The places of zeros.
+    zeros: Vec<usize>,
     ranks: Vec<usize>,
     relevant: usize,
     pub(crate) sets: Array<D, f64>,
@@ -45,10 +47,12 @@ impl<D: Device> Core<D> {
             first += rank as u32;
         }
         shape[2 + 3 * MOST_MODES] = u32::from(setup.by_set);
+        let zeros = (0..).zip(setup.zero).filter(|(_, zero)| **zero).map(|(place, _)| place).collect();
         let zero: Vec<u8> = setup.zero.iter().map(|&zero| zero.into()).collect();
         Ok(Core {
             shape: Array::new(device, &shape)?,
             zero: Array::new(device, &zero)?,
+            zeros,
             ranks: ranks.to_vec(),
             relevant: setup.relevant,
             sets: Array::zeros(device, 1 << ranks.len())?,
@@ -73,12 +77,15 @@ impl<D: Device> Core<D> {
         Ok(self.ranks.iter().enumerate().map(of).collect())
     }
 
+    /// The numbers of a core, with zeros where it has them.
+    pub(crate) fn masked(&self, core: &[f32]) -> Vec<f32> {
+        let mut masked = core.to_vec();
+        self.zeros.iter().for_each(|&place| masked[place] = 0.0);
+        masked
+    }
+
     pub(crate) fn restore(&mut self, device: &D, state: &State) -> Result<(), Error> {
-        let concepts = state.concepts.concat();
-        if concepts.len() != self.concepts.len() || state.sets.len() != self.sets.len() {
-            return Err(Error::Problem("the core's prior is that of another problem".to_owned()));
-        }
-        self.concepts.put(device, &concepts)?;
+        self.concepts.put(device, &state.concepts.concat())?;
         self.sets.put(device, &state.sets)
     }
 }
@@ -97,7 +104,12 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn draw_core(&mut self, epoch: u32, all: bool) -> Result<(), Error> {
+        self.check()?;
         self.prepare(epoch)?;
+        self.change(|sampler| sampler.draw_whole_core(epoch, all))
+    }
+
+    fn draw_whole_core(&self, epoch: u32, all: bool) -> Result<(), Error> {
         let (device, core, seed) = (&self.device, &self.core, self.seed);
         let (scalars, draw) = (&self.scalars, &self.draw.core);
         self.clear_squares(&self.lead)?;

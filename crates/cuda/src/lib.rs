@@ -24,6 +24,7 @@ mod error;
 mod evaluation;
 mod rows;
 mod sampler;
+mod scalars;
 mod scales;
 mod setup;
 mod shares;

@@ -1,13 +1,16 @@
 //! The sampler: what is on the device, and the order in which it is drawn.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, MOST_MODES, Model, THREADS, Tables};
+use crate::chain::{Chain, Frame, Model, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad};
 use crate::rows::RowWork;
+use crate::scalars;
 use crate::setup::{Form, Setup};
 use crate::shares::{counted, telling};
 use crate::state::{State, natural_len};
@@ -27,6 +30,10 @@ pub(crate) struct Mean<D: Device> {
 /// A problem and the state of its model, on a device.
 pub struct Sampler<D: Device> {
     pub(crate) device: D,
+    /// Who this is: evaluations have addresses of its memory, and are for nobody else.
+    pub(crate) identity: Arc<()>,
+    /// Whether all of the state is that of one moment: not if the device failed while it was changed.
+    pub(crate) whole: bool,
     pub(crate) rows: Vec<usize>,
     pub(crate) ranks: Vec<usize>,
     pub(crate) pads: Vec<usize>,
@@ -102,7 +109,12 @@ impl<D: Device> Sampler<D> {
             Form::Auto => possible && worth,
             Form::Entries => false,
         };
-        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose()?;
+        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose();
+        let tuples = match tuples {
+            // Sums over entries need less.
+            Err(Error::OutOfMemory(_)) if setup.form == Form::Auto => None,
+            tuples => tuples?,
+        };
         let mut work: Vec<Option<RowWork<D>>> = (0..order).map(|_| None).collect();
         work[lead] = Some(RowWork::new(&device, None, &arranged.by_row(rows[lead]))?);
         drop(arranged);
@@ -124,13 +136,15 @@ impl<D: Device> Sampler<D> {
         let telling = telling.map(|rows| Array::new(&device, &rows)).collect::<Result<_, _>>()?;
         let most = |of: &dyn Fn(usize) -> usize| (0..order).map(of).max().unwrap_or(0);
         let mut sampler = Sampler {
+            identity: Arc::new(()),
+            whole: true,
             core: Core::new(&device, setup)?,
             row_noise: setup.row_noise,
             rows: rows.to_vec(),
             ranks: ranks.to_vec(),
             seed: setup.seed,
             mean: None,
-            scalars: Array::zeros(&device, 6 + MOST_MODES)?,
+            scalars: Array::zeros(&device, scalars::COUNT)?,
             sums: Array::zeros(&device, most(&|mode| row_slots(mode) * (pads[mode] * (pads[mode] + 3) / 2)))?,
             squares: Array::zeros(&device, most(&row_slots))?,
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
@@ -167,22 +181,69 @@ impl<D: Device> Sampler<D> {
         self.device
     }
 
-    /// Gives rows of a mode means in their prior, or takes them away: a number for each row and concept.
+    /// Whether there is a state, and such a mode.
+    pub(crate) fn check_mode(&self, mode: usize) -> Result<(), Error> {
+        if mode >= self.rows.len() {
+            return Err(Error::Problem(format!("there is no mode {mode} of {}", self.rows.len())));
+        }
+        self.check()
+    }
+
+    /// Whether there is a state.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.whole {
+            return Ok(());
+        }
+        Err(Error::Problem(
+            "the GPU failed in the midst of a draw: go on from a state that was saved".to_owned(),
+        ))
+    }
+
+    /// Changes the state: if that fails on the way, there is none until another is restored.
+    pub(crate) fn change(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.check()?;
+        self.whole = false;
+        change(self)?;
+        self.whole = true;
+        Ok(())
+    }
+
+    /// Gives rows of a mode means in their prior, or takes them away: a number for each row and concept. They follow
+    /// [`Sampler::rescale`], as rows do, and are not part of [`Sampler::state`].
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or they are not as many, or the device fails.
     pub fn set_prior_means(&mut self, mode: usize, means: Option<&[f32]>) -> Result<(), Error> {
-        self.means[mode] = means.map(|means| Array::new(&self.device, means)).transpose()?;
+        self.check_mode(mode)?;
+        let len = self.rows[mode] * self.ranks[mode];
+        if let Some(means) = means.filter(|means| means.len() != len) {
+            return Err(Error::Problem(format!("{} means and not {len} for mode {mode}", means.len())));
+        }
+        match (means, &mut self.means[mode]) {
+            // Hosts do so in every epoch.
+            (Some(means), Some(there)) => there.put(&self.device, means)?,
+            (means, there) => *there = means.map(|means| Array::new(&self.device, means)).transpose()?,
+        }
         Ok(())
     }
 
     /// Sets the precision of the prior of concepts that interact.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If it is none, or the device fails.
     pub fn set_hurdle(&mut self, hurdle: f64) -> Result<(), Error> {
+        if !is_precision(hurdle) {
+            return Err(Error::Problem(format!("{hurdle} is no precision")));
+        }
+        self.set_scalar(scalars::HURDLE, hurdle)
+    }
+
+    fn set_scalar(&mut self, place: usize, value: f64) -> Result<(), Error> {
         let mut scalars = self.scalars.get(&self.device)?;
-        scalars[1] = hurdle;
+        scalars[place] = value;
         self.scalars.put(&self.device, &scalars)
     }
 
@@ -216,14 +277,18 @@ impl<D: Device> Sampler<D> {
     /// Draws the rows of a mode. With a share, the mean of their distributions is moved by it.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn draw_rows(&mut self, mode: usize, epoch: u32, share: Option<f32>) -> Result<(), Error> {
+        self.check_mode(mode)?;
         if share.is_some() && self.mean.is_none() {
-            self.mean = Some(self.no_mean()?);
+            let mean = self.no_mean()?;
+            self.mean_model.core.put(&self.device, &vec![0.0; self.draw.core.len()])?;
+            self.set_scalar(scalars::VARIANCE, 0.0)?;
+            self.mean = Some(mean);
         }
         self.sum_rows(mode, epoch)?;
         self.outdate(mode);
-        self.draw_summed_rows(mode, epoch, share, self.means[mode].as_ref())
+        self.change(|sampler| sampler.draw_summed_rows(mode, epoch, share, sampler.means[mode].as_ref()))
     }
 
     /// Forgets the mean: the next draw that counts is the first.
@@ -234,8 +299,9 @@ impl<D: Device> Sampler<D> {
     /// Sums up the entries of a mode's rows, as [`Sampler::draw_rows`] does first.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn sum(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        self.check_mode(mode)?;
         self.sum_rows(mode, epoch)
     }
 
@@ -246,6 +312,7 @@ impl<D: Device> Sampler<D> {
         }
     }
 
+    /// Room for a mean, and that of no draws.
     pub(crate) fn no_mean(&self) -> Result<Mean<D>, Error> {
         let device = &self.device;
         let natural = self.rows.iter().zip(&self.ranks);
@@ -254,11 +321,16 @@ impl<D: Device> Sampler<D> {
         Ok(Mean { natural: natural.collect::<Result<_, _>>()?, shares: shares.collect::<Result<_, _>>()? })
     }
 
-    /// Takes the rest of a draw into the mean: the core and the noise.
+    /// Takes the rest of a draw into the mean: the core and the noise. Nothing if [`Sampler::draw_rows`] has begun no mean.
     ///
     /// # Errors
     /// If the device fails.
     pub fn average(&mut self, share: f32) -> Result<(), Error> {
+        self.change(|sampler| sampler.average_rest(share))
+    }
+
+    fn average_rest(&self, share: f32) -> Result<(), Error> {
+        let Some(mean) = &self.mean else { return Ok(()) };
         let device = &self.device;
         let len = self.draw.core.len();
         let grid = [len.div_ceil(THREADS), 1];
@@ -277,7 +349,6 @@ impl<D: Device> Sampler<D> {
             scalars
         )?;
         for (mode, &rows) in self.rows.iter().enumerate() {
-            let Some(mean) = &self.mean else { continue };
             let grid = [rows.div_ceil(THREADS), 1];
             let (roots, shares) = (&self.roots[mode], &mean.shares[mode]);
             launch!(
@@ -295,4 +366,9 @@ impl<D: Device> Sampler<D> {
         }
         Ok(())
     }
+}
+
+/// Whether a number can be a precision.
+pub(crate) fn is_precision(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }

@@ -7,12 +7,17 @@ use crate::sampler::{BLOCKS, Sampler};
 use crate::state::natural_len;
 
 impl<D: Device> Sampler<D> {
-    /// Brings each concept back to a prior of precision 1; the core takes up the difference, and so does the mean.
+    /// Brings each concept back to a prior of precision 1; the core takes up the difference, and so does the mean. Means of
+    /// the prior follow.
     ///
     /// # Errors
     /// If the device fails.
     pub fn rescale(&mut self, epoch: u32) -> Result<(), Error> {
         self.outdate(self.lead.leaf);
+        self.change(|sampler| sampler.rescale_all(epoch))
+    }
+
+    fn rescale_all(&self, epoch: u32) -> Result<(), Error> {
         let device = &self.device;
         for mode in 0..self.rows.len() {
             let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
@@ -37,21 +42,24 @@ impl<D: Device> Sampler<D> {
                 epoch,
                 scales
             )?;
-            let grid = [(rows * pad).div_ceil(THREADS), 1];
-            let (ranks, pads) = (rank as u32, pad as u32);
-            launch!(
-                device,
-                Module::Common,
-                "scale_rows",
-                grid,
-                THREADS,
-                0,
-                own,
-                ranks,
-                pads,
-                scales,
-                factor
-            )?;
+            let ranks = rank as u32;
+            for (numbers, width) in [(Some(factor), pad), (means, rank)] {
+                let Some(numbers) = numbers else { continue };
+                let (grid, width) = ([(rows * width).div_ceil(THREADS), 1], width as u32);
+                launch!(
+                    device,
+                    Module::Common,
+                    "scale_rows",
+                    grid,
+                    THREADS,
+                    0,
+                    own,
+                    ranks,
+                    width,
+                    scales,
+                    numbers
+                )?;
+            }
             if let Some(mean) = &self.mean {
                 let grid = [(rows * natural_len(rank)).div_ceil(THREADS), 1];
                 let natural = &mean.natural[mode];
@@ -96,8 +104,9 @@ impl<D: Device> Sampler<D> {
     /// What the last [`Sampler::rescale`] multiplied the concepts of a mode with.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn scales(&self, mode: usize) -> Result<Vec<f32>, Error> {
+        self.check_mode(mode)?;
         self.scales[mode].get(&self.device)
     }
 

@@ -16,9 +16,14 @@ impl<D: Device> Sampler<D> {
     /// Draws the shares of a mode's rows in the precision of entries, given what [`Sampler::draw_rows`] has left of them.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn draw_shares(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        self.check_mode(mode)?;
         self.outdate(mode);
+        self.change(|sampler| sampler.draw_all_shares(mode, epoch))
+    }
+
+    fn draw_all_shares(&self, mode: usize, epoch: u32) -> Result<(), Error> {
         let (device, rows, pad) = (&self.device, self.rows[mode], self.pads[mode]);
         let telling = &self.telling[mode];
         if !self.row_noise || telling.len() == 0 {

@@ -1,5 +1,7 @@
 //! The device that tests run on: the emulator, or a GPU where `S3CMTF_CUDA_TESTS` says so.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use crate::{CudaDevice, CudaMemory, Device, Emulator, EmulatorMemory, Error, Launch};
@@ -66,5 +68,73 @@ impl Device for TestDevice {
 
     fn synchronise(&self) -> Result<(), Error> {
         gpu().map_or(Ok(()), Device::synchronise)
+    }
+}
+
+/// A device of which some call fails.
+#[derive(Clone, Default)]
+pub(crate) struct Failing(Rc<Cell<Option<Failure>>>);
+
+/// After so many calls that allocate, copy to the device or launch; whether all fail from then on.
+#[derive(Clone, Copy)]
+pub(crate) struct Failure {
+    pub(crate) after: usize,
+    pub(crate) for_good: bool,
+}
+
+impl Failing {
+    pub(crate) fn set(&self, failure: Option<Failure>) {
+        self.0.set(failure);
+    }
+
+    /// Whether the call that was to fail has not come yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    fn call(&self, error: Error) -> Result<(), Error> {
+        match self.0.get() {
+            Some(Failure { after: 0, for_good }) => {
+                self.0.set(self.0.get().filter(|_| for_good));
+                Err(error)
+            }
+            Some(failure) => {
+                self.0.set(Some(Failure { after: failure.after - 1, ..failure }));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Device for Failing {
+    type Memory = TestMemory;
+
+    fn alloc(&self, bytes: usize) -> Result<TestMemory, Error> {
+        self.call(Error::OutOfMemory(bytes))?;
+        TestDevice.alloc(bytes)
+    }
+
+    fn address(&self, memory: &TestMemory) -> u64 {
+        TestDevice.address(memory)
+    }
+
+    fn put(&self, memory: &mut TestMemory, bytes: &[u8]) -> Result<(), Error> {
+        self.call(Error::Driver("put", "it was to fail".to_owned()))?;
+        TestDevice.put(memory, bytes)
+    }
+
+    fn get(&self, memory: &TestMemory, bytes: &mut [u8]) -> Result<(), Error> {
+        TestDevice.get(memory, bytes)
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {
+        self.call(Error::Driver("launch", "it was to fail".to_owned()))?;
+        // SAFETY: the caller's.
+        unsafe { TestDevice.launch(launch) }
+    }
+
+    fn synchronise(&self) -> Result<(), Error> {
+        TestDevice.synchronise()
     }
 }

@@ -159,6 +159,28 @@ fn a_change_of_scale_changes_no_prediction_and_no_mean() {
     }
 }
 
+#[test]
+fn means_of_the_prior_follow_a_change_of_scale() {
+    // Of a rank that has padding, and one that has none.
+    let problem = Random::new(&[60, 30], &[5, 4], 600, 6);
+    let mut sampler = problem.sampler(Form::Auto);
+    let means: Vec<Vec<f32>> =
+        [300, 120].map(|len| (0..len).map(|place| place as f32 * 0.01).collect()).to_vec();
+    (0..2).for_each(|mode| sampler.set_prior_means(mode, Some(&means[mode])).unwrap());
+    sampler.rescale(1).unwrap();
+    let mut other = problem.sampler(Form::Auto);
+    other.restore(&sampler.state().unwrap()).unwrap();
+    for (mode, means) in means.iter().enumerate() {
+        let scales = sampler.scales(mode).unwrap();
+        let scaled: Vec<f32> =
+            means.iter().zip(scales.iter().cycle()).map(|(mean, scale)| mean * scale).collect();
+        other.set_prior_means(mode, Some(&scaled)).unwrap();
+        sampler.draw_rows(mode, 1, Some(1.0)).unwrap();
+        other.draw_rows(mode, 1, Some(1.0)).unwrap();
+    }
+    assert_eq!(sampler.state().unwrap(), other.state().unwrap());
+}
+
 /// Rows that scatter as `errors` says, around predictions that are all zero.
 fn scattered(rows: usize, entries: usize, deviation: impl Fn(usize) -> f64) -> Random {
     let mut problem = Random::new(&[rows, 10], &[3, 3], 0, 1);

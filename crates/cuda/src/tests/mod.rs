@@ -2,12 +2,13 @@
 
 mod device;
 mod draws;
+mod failures;
 mod oracle;
 mod runs;
 mod sums;
 
 use self::device::TestDevice;
-use crate::{Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
+use crate::{Device, Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
 
 /// A problem with random entries.
 pub(crate) struct Random {
@@ -37,10 +38,20 @@ impl Random {
     }
 
     pub(crate) fn sampler(&self, form: Form) -> Sampler<TestDevice> {
+        self.sampler_on(TestDevice, |setup| setup.form = form).unwrap()
+    }
+
+    /// A sampler of something else than the usual setup.
+    pub(crate) fn sampler_on<D: Device>(
+        &self,
+        device: D,
+        change: impl Fn(&mut Setup<'_>),
+    ) -> Result<Sampler<D>, Error> {
         let slices: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &self.values };
-        let setup = Setup { form, ..Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1) };
-        Sampler::new(TestDevice, &setup, &self.state).unwrap()
+        let mut setup = Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1);
+        change(&mut setup);
+        Sampler::new(device, &setup, &self.state)
     }
 }
 
