@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::arrange::Arranged;
-use crate::device::{Array, Device, Module, launch, pad, stride};
+use crate::arrange::{Arranged, MOST_NUMBERS};
+use crate::device::{Array, Device, MOST_BLOCKS, Module, launch, pad, stride};
 use crate::tasks::Tasks;
 
 /// No more modes than this: kernels have room for so many.
@@ -13,11 +13,16 @@ pub(crate) const MOST_MODES: usize = 8;
 /// The most entries of a task of leaves, and the most children of one that goes back up.
 const LEAVES: u32 = 1024;
 const CHILDREN: u32 = 512;
-/// The same for the children of the core itself, which are few.
+/// The same for the children of the core itself, if they are few, and into how many tasks they are divided otherwise.
 const FIRST: u32 = 8;
-const NONE: u32 = u32::MAX;
-
+const FIRST_TASKS: usize = 512;
+/// As in chain.cu: so many children at a time have their weights in shared memory.
+const UNFOLDED: usize = 32;
+/// The most numbers of a core: so many cells of four, 256 in a block, are as many blocks as a launch may have in this direction.
+pub(crate) const MOST_CORE: usize = MOST_BLOCKS[1] * 256 * 4;
 /// A place that comes from nowhere.
+const NONE: u32 = u32::MAX;
+/// Threads of a block where nothing else asks for another number.
 pub(crate) const THREADS: usize = 256;
 
 /// Tasks on a device.
@@ -43,7 +48,7 @@ impl<D: Device> Work<D> {
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
     pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
-        let grid = [self.split, len.div_ceil(4 * THREADS)];
+        let grid = [self.split, len.div_ceil(4 * THREADS).min(MOST_BLOCKS[1])];
         let threads = len.next_multiple_of(32).min(THREADS);
         launch!(device, Module::Common, "join", grid, threads, 0, &self.splits, len as u32, slots)
     }
@@ -64,8 +69,10 @@ struct Level<D: Device> {
     len: usize,
     rows: Array<D, u32>,
     parents: Array<D, u32>,
-    /// The way back, whose targets are the nodes of the level before.
-    children: Work<D>,
+    /// The way back, whose targets are the nodes of the level before; none where there is nothing to bring back.
+    children: Option<Work<D>>,
+    /// How many nodes the level before has.
+    parents_count: usize,
     /// For the draw and for the mean of draws.
     foldings: [Array<D, u64>; 2],
 }
@@ -73,7 +80,8 @@ struct Level<D: Device> {
 /// A chain over all modes but the leaf, and the entries of its last nodes.
 pub(crate) struct Chain<D: Device> {
     pub(crate) leaf: usize,
-    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`].
+    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`]; none for
+    /// [`Purpose::Rows`].
     pub(crate) count: usize,
     pub(crate) entries: Array<D, u64>,
     pub(crate) leaves: Work<D>,
@@ -90,7 +98,18 @@ pub(crate) enum Which {
     Mean = 1,
 }
 
-/// What chains are made for.
+/// What a chain is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To draw the core: passes over entries, and the way back.
+    Core,
+    /// To know errors: passes over entries.
+    Errors,
+    /// To draw rows: designs alone.
+    Rows,
+}
+
+/// What chains are made of.
 pub(crate) struct Frame<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) ranks: &'a [usize],
@@ -144,7 +163,7 @@ impl<D: Device> Frame<'_, D> {
 }
 
 impl<D: Device> Chain<D> {
-    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged) -> Result<Self, Error> {
+    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged, purpose: Purpose) -> Result<Self, Error> {
         let Frame { device, ranks, .. } = *frame;
         let leaf = arranged.leaf;
         let order: Vec<usize> =
@@ -153,6 +172,8 @@ impl<D: Device> Chain<D> {
         let mut len = pack.len();
         let mut levels = Vec::new();
         for level in &arranged.levels {
+            let most = if levels.is_empty() { first_children(level.parents.len(), len) } else { CHILDREN };
+            let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
@@ -161,39 +182,43 @@ impl<D: Device> Chain<D> {
                 len,
                 rows: Array::new(device, &level.rows)?,
                 parents: Array::new(device, &level.parents)?,
-                children: Work::new(device, &level.starts, if levels.is_empty() { FIRST } else { CHILDREN })?,
+                children: children.transpose()?,
+                parents_count: level.starts.len() - 1,
                 foldings: [
                     frame.folding(&level.modes, Which::Draw)?,
                     frame.folding(&level.modes, Which::Mean)?,
                 ],
             });
         }
+        let (entries, starts) = match purpose {
+            Purpose::Core | Purpose::Errors => {
+                (words(&arranged.rows, &arranged.values), &arranged.starts[..])
+            }
+            Purpose::Rows => (Vec::new(), &[][..]),
+        };
         Ok(Chain {
             leaf,
-            count: arranged.values.len(),
-            entries: Array::new(device, &words(&arranged.rows, &arranged.values))?,
-            leaves: Work::new(device, &arranged.starts, LEAVES)?,
+            count: entries.len(),
+            entries: Array::new(device, &entries)?,
+            leaves: Work::new(device, starts, LEAVES)?,
             levels,
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
         })
     }
 
-    /// Drops the entries themselves, where only the nodes are needed from now on.
-    pub(crate) fn without_entries(mut self, device: &D) -> Result<Self, Error> {
-        self.entries = Array::zeros(device, 0)?;
-        Ok(self)
-    }
-
     pub(crate) fn nodes(&self) -> usize {
         self.levels.last().map_or(0, |level| level.nodes)
     }
 
-    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node;
-    /// and how many roots.
+    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
+    /// the way back; and how many roots.
     fn room(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut slots: Vec<usize> = self.levels.iter().map(|level| level.children.slots).collect();
-        slots.push(self.leaves.slots.max(self.nodes()));
+        let slots_of =
+            |level: &Level<D>| level.children.as_ref().map_or(level.parents_count, |work| work.slots);
+        let mut slots: Vec<usize> = self.levels.iter().map(slots_of).collect();
+        let comes_back = self.levels.iter().all(|level| level.children.is_some());
+        slots.push(if comes_back { self.leaves.slots.max(self.nodes()) } else { self.nodes() });
         let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
@@ -244,10 +269,16 @@ impl<D: Device> Chain<D> {
     /// Multiplies what the last nodes have with their rows, and adds it up to a core.
     pub(crate) fn ascend(&self, device: &D, tables: &Tables<D>, core: &Array<D, f32>) -> Result<(), Error> {
         for (number, level) in self.levels.iter().enumerate().rev() {
-            let cells = level.concepts * level.len / 4;
-            let threads = if cells > 128 { 256 } else { 128 };
-            let shared = (32 * level.concepts * 4).max(threads * 16);
-            let grid = [level.children.count, cells.div_ceil(threads)];
+            let Some(children) = &level.children else {
+                return Err(Error::Problem("this chain has no way back".to_owned()));
+            };
+            let quads = level.len / 4;
+            let cells = level.concepts * quads;
+            let threads: usize = if cells > 128 { 256 } else { 128 };
+            // As in chain.cu: the weights of some children for the concepts of a block, or a float4 of each thread.
+            let concepts = level.concepts.min(threads.div_ceil(quads) + 1);
+            let shared = (UNFOLDED * concepts * 4).max(threads * 16);
+            let grid = [children.count, cells.div_ceil(threads)];
             launch!(
                 device,
                 Module::Common,
@@ -257,15 +288,21 @@ impl<D: Device> Chain<D> {
                 shared,
                 &level.foldings[Which::Draw as usize],
                 &level.rows,
-                &level.children.tasks,
+                &children.tasks,
                 level.len as u32,
                 &tables.numbers[number + 1],
                 &tables.numbers[number],
             )?;
-            level.children.join(device, level.concepts * level.len, &tables.numbers[number])?;
+            children.join(device, level.concepts * level.len, &tables.numbers[number])?;
         }
         gather(device, &self.unpack, &tables.numbers[0], core)
     }
+}
+
+/// The most children of a task that goes back to a core of so many numbers: the sums of all tasks have to have room.
+fn first_children(children: usize, len: usize) -> u32 {
+    let tasks = (MOST_NUMBERS / len.max(1)).clamp(1, FIRST_TASKS);
+    FIRST.max(children.div_ceil(tasks) as u32)
 }
 
 /// Puts the numbers at so many places one behind the other.

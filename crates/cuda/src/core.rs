@@ -13,6 +13,9 @@ const STEPS: usize = 3;
 const STEP_THREADS: usize = 1024;
 const BLOCKS: usize = 128;
 
+/// Threads of a block that visits entries.
+const LEAF_THREADS: usize = 128;
+
 /// What draws of the core need beside it.
 pub(crate) struct Core<D: Device> {
     pub(crate) shape: Array<D, u32>,
@@ -234,59 +237,35 @@ impl<D: Device> Sampler<D> {
         let (factor, row_roots) = (&model.factors[chain.leaf], &self.roots[chain.leaf]);
         let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
         let (entries, [lowest, highest]) = (&chain.entries, range);
-        let visit = visit as u32;
-        if PADS.contains(&(pad as u32)) {
-            let grid = [(8 * count).div_ceil(128), 1];
-            let module = Module::Pad(pad as u32);
-            launch!(
-                device,
-                module,
-                "leaves",
-                grid,
-                128,
-                0,
-                visit,
-                tasks,
-                count as u32,
-                entries,
-                nodes,
-                node_roots,
-                factor,
-                row_roots,
-                scalars,
-                seed,
-                epoch,
-                lowest,
-                highest,
-                nodes,
-                squares
-            )
+        let (module, kernel, grid, shared) = if PADS.contains(&(pad as u32)) {
+            (Module::Pad(pad as u32), "leaves", (8 * count).div_ceil(LEAF_THREADS), 0)
         } else {
-            let shared = 128 * 8 + 2 * pad * 4;
-            launch!(
-                device,
-                Module::Common,
-                "leaves_any",
-                [count, 1],
-                128,
-                shared,
-                pad as u32,
-                visit,
-                tasks,
-                entries,
-                nodes,
-                node_roots,
-                factor,
-                row_roots,
-                scalars,
-                seed,
-                epoch,
-                lowest,
-                highest,
-                nodes,
-                squares
-            )
-        }
+            (Module::Common, "leaves_any", count, LEAF_THREADS * 8 + 2 * pad * 4)
+        };
+        launch!(
+            device,
+            module,
+            kernel,
+            [grid, 1],
+            LEAF_THREADS,
+            shared,
+            pad as u32,
+            visit as u32,
+            tasks,
+            count as u32,
+            entries,
+            nodes,
+            node_roots,
+            factor,
+            row_roots,
+            scalars,
+            seed,
+            epoch,
+            lowest,
+            highest,
+            nodes,
+            squares
+        )
     }
 
     /// Makes the squared errors zero: targets that tasks share have none of their own.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, Which};
+use crate::chain::{Chain, Frame, Purpose, Which};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch};
 use crate::sampler::Sampler;
@@ -32,7 +32,7 @@ impl<D: Device> Sampler<D> {
         let arranged = Arranged::new(&entries, &rows, &wide, leaf, MOST_NUMBERS);
         let models = [&self.draw, &self.mean_model];
         let frame = Frame { device: &self.device, ranks: &self.ranks, models, roots: &self.roots };
-        let chain = Chain::new(&frame, &arranged)?;
+        let chain = Chain::new(&frame, &arranged, Purpose::Errors)?;
         self.tables.fit(&self.device, &chain)?;
         if self.pass_squares.len() < chain.leaves.slots {
             self.pass_squares = Array::zeros(&self.device, chain.leaves.slots)?;

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, Model, THREADS, Tables};
+use crate::chain::{Chain, Frame, Model, Purpose, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad};
-use crate::rows::RowWork;
+use crate::rows::{RowWork, scratch};
 use crate::scalars;
 use crate::setup::{Form, Setup};
 use crate::shares::{counted, telling};
@@ -55,6 +55,8 @@ pub struct Sampler<D: Device> {
     pub(crate) sums: Array<D, f32>,
     pub(crate) squares: Array<D, f32>,
     pub(crate) errors: Array<D, f64>,
+    /// Room for systems of rows that shared memory has none for.
+    pub(crate) scratch: Array<D, f64>,
     /// Sums of blocks.
     pub(crate) parts: Array<D, f64>,
     /// The sum of squared errors of each task of a pass.
@@ -95,7 +97,7 @@ impl<D: Device> Sampler<D> {
         let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
         let mut tables = Tables::new(&device)?;
         let arranged = arrange(lead);
-        let chain = Chain::new(&frame, &arranged)?;
+        let chain = Chain::new(&frame, &arranged, Purpose::Core)?;
         tables.fit(&device, &chain)?;
         let slots = chain.leaves.slots;
         let (possible, worth) = are_worth(&arranged, &pads);
@@ -120,10 +122,9 @@ impl<D: Device> Sampler<D> {
         drop(arranged);
         for mode in (0..order).filter(|&mode| mode != lead && tuples.is_none()) {
             let arranged = arrange(mode);
-            let chain = Chain::new(&frame, &arranged)?;
+            let chain = Chain::new(&frame, &arranged, Purpose::Rows)?;
             tables.fit(&device, &chain)?;
-            let chain = Some(chain.without_entries(&device)?);
-            work[mode] = Some(RowWork::new(&device, chain, &arranged.by_row(rows[mode]))?);
+            work[mode] = Some(RowWork::new(&device, Some(chain), &arranged.by_row(rows[mode]))?);
         }
         let counts: Vec<Vec<u32>> =
             (0..order).into_par_iter().map(|mode| counted(entries.indices[mode], rows[mode])).collect();
@@ -145,6 +146,7 @@ impl<D: Device> Sampler<D> {
             seed: setup.seed,
             mean: None,
             scalars: Array::zeros(&device, scalars::COUNT)?,
+            scratch: Array::zeros(&device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?,
             sums: Array::zeros(&device, most(&|mode| row_slots(mode) * (pads[mode] * (pads[mode] + 3) / 2)))?,
             squares: Array::zeros(&device, most(&row_slots))?,
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,

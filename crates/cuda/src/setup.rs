@@ -2,8 +2,11 @@
 
 use crate::Error;
 use crate::arrange::Entries;
-use crate::chain::MOST_MODES;
+use crate::chain::{MOST_CORE, MOST_MODES};
 use crate::device::pad;
+
+/// Kernels count rows in 32 bits, and look at some behind the last.
+const MOST_ROWS: usize = (u32::MAX - (1 << 20)) as usize;
 
 /// How sums over entries are computed; all give the same up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,10 +71,14 @@ impl<'a> Setup<'a> {
             return wrong(format!("ranks are from 2 to 1024, not {rank}"));
         }
         let len = self.ranks.iter().try_fold(1usize, |len, &rank| len.checked_mul(pad(rank)));
-        if len.is_none_or(|len| len >= u32::MAX as usize) || self.zero.len() != self.ranks.iter().product() {
-            return wrong("the core has another form, or is too large".to_owned());
+        if len.is_none_or(|len| len > MOST_CORE) {
+            return wrong(format!("the core has more than {MOST_CORE} numbers: choose smaller ranks"));
         }
-        if self.rows.iter().any(|&rows| rows >= u32::MAX as usize) {
+        let (numbers, zeros) = (self.ranks.iter().product::<usize>(), self.zero.len());
+        if zeros != numbers {
+            return wrong(format!("the core has {numbers} numbers, and not {zeros}"));
+        }
+        if self.rows.iter().any(|&rows| rows > MOST_ROWS) {
             return wrong("a mode has more rows than can be counted here".to_owned());
         }
         if self.form == Form::Tuples && order != 3 {

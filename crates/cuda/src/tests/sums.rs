@@ -134,7 +134,7 @@ fn tables_that_would_be_too_large_are_left_out() {
         let models = [&sampler.draw, &sampler.mean_model];
         let (device, roots) = (&sampler.device, &sampler.roots);
         let frame = crate::chain::Frame { device, ranks: &sampler.ranks, models, roots };
-        let chain = crate::chain::Chain::new(&frame, &arranged).unwrap();
+        let chain = crate::chain::Chain::new(&frame, &arranged, crate::chain::Purpose::Rows).unwrap();
         sampler.tables.fit(&sampler.device, &chain).unwrap();
         chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
         let designs = sampler.tables.last(&chain).0.get(&sampler.device).unwrap();
