@@ -266,3 +266,26 @@ impl Device for CudaDevice {
         result::ctx::synchronize().map_err(|error| failed("cuCtxSynchronize", error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// As in ptx.py: the kernels that are compiled, in the order of their names.
+    #[test]
+    fn modules_were_made_of_the_kernels_as_they_are() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let names = std::fs::read_dir(&folder).unwrap();
+        let mut names: Vec<String> =
+            names.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| (name.ends_with(".cu") || name.ends_with(".h")) && !name.starts_with("emulator"));
+        names.sort_unstable();
+        let mut crc = flate2::Crc::new();
+        for name in names {
+            crc.update(name.as_bytes());
+            crc.update(&std::fs::read(folder.join(name)).unwrap());
+        }
+        let expected = include_str!("../ptx/sources.crc").trim();
+        assert_eq!(format!("{:08x}", crc.sum()), expected, "run ptx.py: the kernels have changed");
+    }
+}

@@ -12,7 +12,7 @@ use libloading::Library;
 use crate::Error;
 use crate::device::{Device, Launch, Module};
 
-type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, *mut *mut c_void) -> c_int;
+type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, c_uint, *mut *mut c_void) -> c_int;
 
 /// A library for each module that was needed so far, in which each thread has a device of its own.
 static LIBRARIES: Mutex<BTreeMap<Option<u32>, &'static Library>> = Mutex::new(BTreeMap::new());
@@ -89,9 +89,17 @@ impl Device for Emulator {
         let mut arguments: Vec<*mut c_void> =
             bits.map(|bits| std::ptr::from_ref(bits).cast_mut().cast()).collect();
         // SAFETY: the caller says that these are the kernel's arguments.
-        let found =
-            unsafe { run(kernel.as_ptr(), launch.grid.as_ptr(), launch.threads, arguments.as_mut_ptr()) };
-        if found == 1 { Ok(()) } else { Err(missing()) }
+        let outcome = unsafe {
+            run(kernel.as_ptr(), launch.grid.as_ptr(), launch.threads, launch.shared, arguments.as_mut_ptr())
+        };
+        // As in emulator.h.
+        let failed = |why: &str| Err(Error::Driver(launch.kernel, why.to_owned()));
+        match outcome {
+            1 => Ok(()),
+            2 => failed("the launch is too large for a GPU"),
+            3 => failed("it has written behind its shared memory"),
+            _ => Err(missing()),
+        }
     }
 
     fn synchronise(&self) -> Result<(), Error> {
