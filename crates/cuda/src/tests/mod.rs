@@ -6,6 +6,7 @@ mod failures;
 mod oracle;
 mod runs;
 mod sums;
+mod switches;
 
 use self::device::TestDevice;
 use crate::{Device, Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
