@@ -39,6 +39,7 @@ pub struct Sampler<D: Device> {
     pub(crate) pads: Vec<usize>,
     pub(crate) seed: u64,
     pub(crate) row_noise: bool,
+    /// The model: chains and evaluations have addresses of its rows and of `roots`, which stay where they are.
     pub(crate) draw: Model<D>,
     /// Rows and core of the mean; rows are computed when they are asked for.
     pub(crate) mean_model: Model<D>,

@@ -113,9 +113,12 @@ impl<D: Device> Sampler<D> {
     /// Brings the sums of tuples up to date, if there are any.
     pub(crate) fn prepare(&mut self, epoch: u32) -> Result<(), Error> {
         let leaf = self.lead.leaf;
-        let Some(tuples) = self.tuples.as_ref().filter(|tuples| tuples.ready != Some(epoch)) else {
+        if self.tuples.as_ref().is_some_and(|tuples| tuples.ready == Some(epoch)) {
             return Ok(());
-        };
+        }
+        // Until they are: a launch may fail.
+        self.tuples.iter_mut().for_each(Tuples::outdate);
+        let Some(tuples) = &self.tuples else { return Ok(()) };
         let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
         let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
         let (device, wide_pad) = (&self.device, stride(pad));

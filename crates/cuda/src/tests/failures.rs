@@ -84,15 +84,15 @@ fn a_sampler_outlives_an_evaluation_that_has_no_room() {
 #[test]
 fn a_sampler_whose_state_is_half_another_has_none() {
     let problem = Random::new(&[9, 6, 5], &[3, 4, 3], 60, 1);
-    let mut other = problem.sampler(Form::Entries);
-    (4..6).for_each(|epoch| other.epoch(epoch, Some(0.5)).unwrap());
-    let state = other.state().unwrap();
-    other.epoch(6, Some(0.5)).unwrap();
-    let next = other.state().unwrap();
-    for draws in [false, true] {
+    for (form, draws) in [(Form::Entries, false), (Form::Entries, true), (Form::Tuples, true)] {
+        let mut other = problem.sampler(form);
+        (4..6).for_each(|epoch| other.epoch(epoch, Some(0.5)).unwrap());
+        let state = other.state().unwrap();
+        other.epoch(6, Some(0.5)).unwrap();
+        let next = other.state().unwrap();
         each_failure(|failure| {
             let device = Failing::default();
-            let mut sampler = problem.sampler_on(device.clone(), |setup| setup.form = Form::Entries).unwrap();
+            let mut sampler = problem.sampler_on(device.clone(), |setup| setup.form = form).unwrap();
             if draws {
                 sampler.restore(&state).unwrap();
             }
