@@ -61,8 +61,18 @@ pub(crate) struct Model<D: Device> {
     pub(crate) core: Array<D, f32>,
 }
 
+impl<D: Device> Model<D> {
+    /// All zero.
+    pub(crate) fn zeros(device: &D, rows: &[usize], ranks: &[usize]) -> Result<Self, Error> {
+        let factor = |(rows, &rank): (&usize, &usize)| Array::zeros(device, (rows + 1) * pad(rank));
+        let factors = rows.iter().zip(ranks).map(factor).collect::<Result<_, _>>()?;
+        Ok(Model { factors, core: Array::zeros(device, ranks.iter().product())? })
+    }
+}
+
 /// What makes a level of the one before.
 struct Level<D: Device> {
+    modes: Vec<usize>,
     nodes: usize,
     concepts: usize,
     /// How many numbers a node's table has.
@@ -135,6 +145,10 @@ impl<D: Device> Frame<'_, D> {
         Array::new(self.device, &words)
     }
 
+    fn foldings(&self, modes: &[usize]) -> Result<[Array<D, u64>; 2], Error> {
+        Ok([self.folding(modes, Which::Draw)?, self.folding(modes, Which::Mean)?])
+    }
+
     /// The places in the core of numbers in another order of modes, the last of them padded, and the other way round.
     pub(crate) fn places(&self, modes: &[usize]) -> (Vec<u32>, Vec<u32>) {
         let ranks = self.ranks;
@@ -177,6 +191,7 @@ impl<D: Device> Chain<D> {
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
+                modes: level.modes.clone(),
                 nodes: level.parents.len(),
                 concepts,
                 len,
@@ -184,10 +199,7 @@ impl<D: Device> Chain<D> {
                 parents: Array::new(device, &level.parents)?,
                 children: children.transpose()?,
                 parents_count: level.starts.len() - 1,
-                foldings: [
-                    frame.folding(&level.modes, Which::Draw)?,
-                    frame.folding(&level.modes, Which::Mean)?,
-                ],
+                foldings: frame.foldings(&level.modes)?,
             });
         }
         let (entries, starts) = match purpose {
@@ -205,6 +217,22 @@ impl<D: Device> Chain<D> {
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
         })
+    }
+
+    /// Folds models of other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
+        let modes = self.levels.iter().flat_map(|level| level.modes.iter().copied());
+        let (pack, unpack) = frame.places(&modes.chain([self.leaf]).collect::<Vec<usize>>());
+        self.pack = Array::new(frame.device, &pack)?;
+        self.unpack = Array::new(frame.device, &unpack)?;
+        let mut len = pack.len();
+        for level in &mut self.levels {
+            level.concepts = level.modes.iter().map(|&mode| frame.ranks[mode]).product();
+            len /= level.concepts;
+            level.len = len;
+            level.foldings = frame.foldings(&level.modes)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -355,18 +383,7 @@ fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[us
     for (number, &len) in lens.iter().enumerate() {
         match arrays.get_mut(number) {
             None => arrays.push(Array::zeros(device, len)?),
-            Some(array) if array.len() < len => {
-                // There may be no room for both.
-                let before = array.len();
-                *array = Array::zeros(device, 0)?;
-                let larger = Array::zeros(device, len);
-                if larger.is_err() {
-                    // Other chains go on with what they had. Should even that be gone, `descend` says so.
-                    Array::zeros(device, before).into_iter().for_each(|again| *array = again);
-                }
-                *array = larger?;
-            }
-            Some(_) => {}
+            Some(array) => array.grow(device, len)?,
         }
     }
     Ok(())

@@ -4,7 +4,6 @@ use crate::Error;
 use crate::chain::{Chain, MOST_MODES, Model, THREADS, Which};
 use crate::device::{Array, Device, Module, PADS, launch};
 use crate::sampler::Sampler;
-use crate::setup::Setup;
 use crate::state::State;
 
 /// Steps of conjugate gradients.
@@ -23,7 +22,8 @@ pub(crate) struct Core<D: Device> {
     /// The places of zeros.
     zeros: Vec<usize>,
     ranks: Vec<usize>,
-    relevant: usize,
+    pub(crate) relevant: usize,
+    pub(crate) by_set: bool,
     pub(crate) sets: Array<D, f64>,
     concepts: Array<D, f64>,
     pub(crate) gradient: Array<D, f32>,
@@ -35,8 +35,14 @@ pub(crate) struct Core<D: Device> {
 }
 
 impl<D: Device> Core<D> {
-    pub(crate) fn new(device: &D, setup: &Setup<'_>) -> Result<Self, Error> {
-        let ranks = setup.ranks;
+    /// Of these ranks and zeros; `relevant` and `by_set` as in [`Setup`](crate::Setup).
+    pub(crate) fn new(
+        device: &D,
+        ranks: &[usize],
+        zero: &[bool],
+        relevant: usize,
+        by_set: bool,
+    ) -> Result<Self, Error> {
         let len = ranks.iter().product();
         let mut shape = [0u32; 3 + 3 * MOST_MODES];
         (shape[0], shape[1]) = (ranks.len() as u32, len as u32);
@@ -49,15 +55,16 @@ impl<D: Device> Core<D> {
             shape[2 + 2 * MOST_MODES + mode] = first;
             first += rank as u32;
         }
-        shape[2 + 3 * MOST_MODES] = u32::from(setup.by_set);
-        let zeros = (0..).zip(setup.zero).filter(|(_, zero)| **zero).map(|(place, _)| place).collect();
-        let zero: Vec<u8> = setup.zero.iter().map(|&zero| zero.into()).collect();
+        shape[2 + 3 * MOST_MODES] = u32::from(by_set);
+        let zeros = (0..).zip(zero).filter(|(_, zero)| **zero).map(|(place, _)| place).collect();
+        let zero: Vec<u8> = zero.iter().map(|&zero| zero.into()).collect();
         Ok(Core {
             shape: Array::new(device, &shape)?,
             zero: Array::new(device, &zero)?,
             zeros,
             ranks: ranks.to_vec(),
-            relevant: setup.relevant,
+            relevant,
+            by_set,
             sets: Array::zeros(device, 1 << ranks.len())?,
             concepts: Array::zeros(device, first as usize)?,
             gradient: Array::zeros(device, len)?,

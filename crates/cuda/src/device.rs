@@ -97,6 +97,23 @@ impl<D: Device, T: Pod> Array<D, T> {
         Ok(array)
     }
 
+    /// Makes room for so many numbers, which are zero then, if there is none. If that fails, there is as much as before, or
+    /// none at all.
+    pub(crate) fn grow(&mut self, device: &D, len: usize) -> Result<(), Error> {
+        if self.len >= len {
+            return Ok(());
+        }
+        // There may be no room for both.
+        let before = self.len;
+        *self = Array::zeros(device, 0)?;
+        let larger = Array::zeros(device, len);
+        if larger.is_err() {
+            Array::zeros(device, before).into_iter().for_each(|again| *self = again);
+        }
+        *self = larger?;
+        Ok(())
+    }
+
     pub(crate) fn put(&mut self, device: &D, values: &[T]) -> Result<(), Error> {
         assert_eq!(values.len(), self.len, "a list of another length");
         device.put(&mut self.memory, bytemuck::cast_slice(values))

@@ -22,6 +22,7 @@ mod device;
 mod emulator;
 mod error;
 mod evaluation;
+mod resize;
 mod rows;
 mod sampler;
 mod scalars;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::arrange::ByRow;
-use crate::chain::{Chain, Which, Work, words};
+use crate::chain::{Chain, Frame, Which, Work, words};
 use crate::device::{Array, Device, Module, PADS, launch};
 use crate::sampler::Sampler;
 
@@ -32,6 +32,15 @@ impl<D: Device> RowWork<D> {
             entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
             work: Work::new(device, &by_row.starts, LONGEST)?,
         })
+    }
+
+    /// Has designs of other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
+        self.chain.as_mut().map_or(Ok(()), |chain| chain.resize(frame))
+    }
+
+    pub(crate) fn chain(&self) -> Option<&Chain<D>> {
+        self.chain.as_ref()
     }
 
     /// How many sums there are at a time.

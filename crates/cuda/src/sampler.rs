@@ -14,6 +14,7 @@ use crate::scalars;
 use crate::setup::{Form, Setup};
 use crate::shares::{counted, telling};
 use crate::state::{State, natural_len};
+use crate::transfer::check_state;
 use crate::tuples::{Tuples, are_worth};
 
 /// The core stays as it starts, and shares stay 1, until the rows have found their places.
@@ -34,6 +35,8 @@ pub struct Sampler<D: Device> {
     pub(crate) identity: Arc<()>,
     /// Whether all of the state is that of one moment: not if the device failed while it was changed.
     pub(crate) whole: bool,
+    /// Whether the device failed while ranks were changed, and nothing is left.
+    pub(crate) lost: bool,
     pub(crate) rows: Vec<usize>,
     pub(crate) ranks: Vec<usize>,
     pub(crate) pads: Vec<usize>,
@@ -79,14 +82,10 @@ impl<D: Device> Sampler<D> {
     pub fn new(device: D, setup: &Setup<'_>, start: &State) -> Result<Self, Error> {
         setup.check()?;
         let Setup { rows, ranks, entries, .. } = *setup;
+        check_state(start, rows, ranks)?;
         let order = rows.len();
         let pads: Vec<usize> = ranks.iter().map(|&rank| pad(rank)).collect();
-        let empty = || -> Result<Model<D>, Error> {
-            let factors = rows.iter().zip(&pads).map(|(rows, pad)| Array::zeros(&device, (rows + 1) * pad));
-            let core = Array::zeros(&device, ranks.iter().product())?;
-            Ok(Model { factors: factors.collect::<Result<_, _>>()?, core })
-        };
-        let (draw, mean_model) = (empty()?, empty()?);
+        let [draw, mean_model] = [Model::zeros(&device, rows, ranks)?, Model::zeros(&device, rows, ranks)?];
         let roots: Vec<Array<D, f32>> =
             rows.iter().map(|rows| Array::new(&device, &vec![1.0; rows + 1])).collect::<Result<_, _>>()?;
         let frame = Frame { device: &device, ranks, models: [&draw, &mean_model], roots: &roots };
@@ -130,17 +129,15 @@ impl<D: Device> Sampler<D> {
         let counts: Vec<Vec<u32>> =
             (0..order).into_par_iter().map(|mode| counted(entries.indices[mode], rows[mode])).collect();
         let lead = chain;
-        let row_slots = |mode: usize| {
-            let of_tuples = tuples.as_ref().map_or(0, |tuples| tuples.slots(mode));
-            work[mode].as_ref().map_or(of_tuples, RowWork::slots)
-        };
+        let row_slots = |mode: usize| slots_of(mode, &work, tuples.as_ref());
         let telling = counts.iter().map(|counts| telling(counts, setup.row_noise));
         let telling = telling.map(|rows| Array::new(&device, &rows)).collect::<Result<_, _>>()?;
         let most = |of: &dyn Fn(usize) -> usize| (0..order).map(of).max().unwrap_or(0);
         let mut sampler = Sampler {
             identity: Arc::new(()),
             whole: true,
-            core: Core::new(&device, setup)?,
+            lost: false,
+            core: Core::new(&device, ranks, setup.zero, setup.relevant, setup.by_set)?,
             row_noise: setup.row_noise,
             rows: rows.to_vec(),
             ranks: ranks.to_vec(),
@@ -148,10 +145,10 @@ impl<D: Device> Sampler<D> {
             mean: None,
             scalars: Array::zeros(&device, scalars::COUNT)?,
             scratch: Array::zeros(&device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?,
-            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * (pads[mode] * (pads[mode] + 3) / 2)))?,
+            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * sums_len(pads[mode])))?,
             squares: Array::zeros(&device, most(&row_slots))?,
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
-            parts: Array::zeros(&device, BLOCKS * most(&|mode| pads[mode]).max(8))?,
+            parts: Array::zeros(&device, parts_len(&pads))?,
             pass_squares: Array::zeros(&device, lead.leaves.slots)?,
             scales: ranks.iter().map(|&rank| Array::zeros(&device, rank)).collect::<Result<_, _>>()?,
             all_scales: Array::zeros(&device, ranks.iter().sum())?,
@@ -194,12 +191,21 @@ impl<D: Device> Sampler<D> {
 
     /// Whether there is a state.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        self.check_ranks()?;
         if self.whole {
             return Ok(());
         }
         Err(Error::Problem(
             "the GPU failed in the midst of a draw: go on from a state that was saved".to_owned(),
         ))
+    }
+
+    /// Whether there are ranks of which there can be a state.
+    pub(crate) fn check_ranks(&self) -> Result<(), Error> {
+        if self.lost {
+            return Err(Error::Problem("the GPU failed in the midst of other ranks: begin anew".to_owned()));
+        }
+        Ok(())
     }
 
     /// Changes the state: if that fails on the way, there is none until another is restored.
@@ -369,6 +375,25 @@ impl<D: Device> Sampler<D> {
         }
         Ok(())
     }
+}
+
+/// How many sums the rows of a mode have at a time.
+pub(crate) fn slots_of<D: Device>(
+    mode: usize,
+    work: &[Option<RowWork<D>>],
+    tuples: Option<&Tuples<D>>,
+) -> usize {
+    work[mode].as_ref().map_or_else(|| tuples.map_or(0, |tuples| tuples.slots(mode)), RowWork::slots)
+}
+
+/// How many numbers the sums of a row are.
+pub(crate) fn sums_len(pad: usize) -> usize {
+    pad * (pad + 3) / 2
+}
+
+/// How many numbers blocks have at a time that sum over rows, or over anything else.
+pub(crate) fn parts_len(pads: &[usize]) -> usize {
+    BLOCKS * pads.iter().fold(8, |most, &pad| most.max(pad))
 }
 
 /// Whether a number can be a precision.

@@ -67,23 +67,30 @@ impl<'a> Setup<'a> {
         if !(2..=MOST_MODES).contains(&order) || self.ranks.len() != order {
             return wrong(format!("from 2 to {MOST_MODES} modes with a rank each, not {order}"));
         }
-        if let Some(rank) = self.ranks.iter().find(|&&rank| !(2..=1 << 10).contains(&rank)) {
-            return wrong(format!("ranks are from 2 to 1024, not {rank}"));
-        }
-        let len = self.ranks.iter().try_fold(1usize, |len, &rank| len.checked_mul(pad(rank)));
-        if len.is_none_or(|len| len > MOST_CORE) {
-            return wrong(format!("the core has more than {MOST_CORE} numbers: choose smaller ranks"));
-        }
-        let (numbers, zeros) = (self.ranks.iter().product::<usize>(), self.zero.len());
-        if zeros != numbers {
-            return wrong(format!("the core has {numbers} numbers, and not {zeros}"));
-        }
         if self.rows.iter().any(|&rows| rows > MOST_ROWS) {
             return wrong("a mode has more rows than can be counted here".to_owned());
         }
         if self.form == Form::Tuples && order != 3 {
             return wrong(format!("sums over tuples are for three modes, not {order}"));
         }
+        check_core(self.ranks, self.zero)?;
         self.entries.check(self.rows)
     }
+}
+
+/// Checks that there can be a core of these ranks and zeros.
+pub(crate) fn check_core(ranks: &[usize], zero: &[bool]) -> Result<(), Error> {
+    let wrong = |why: String| Err(Error::Problem(why));
+    if let Some(rank) = ranks.iter().find(|&&rank| !(2..=1 << 10).contains(&rank)) {
+        return wrong(format!("ranks are from 2 to 1024, not {rank}"));
+    }
+    let len = ranks.iter().try_fold(1usize, |len, &rank| len.checked_mul(pad(rank)));
+    if len.is_none_or(|len| len > MOST_CORE) {
+        return wrong(format!("the core has more than {MOST_CORE} numbers: choose smaller ranks"));
+    }
+    let (numbers, zeros) = (ranks.iter().product::<usize>(), zero.len());
+    if zeros != numbers {
+        return wrong(format!("the core has {numbers} numbers, and not {zeros}"));
+    }
+    Ok(())
 }

@@ -95,42 +95,13 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If it has another form, or precisions that are none, or the device fails.
     pub fn restore(&mut self, state: &State) -> Result<(), Error> {
-        self.check_state(state)?;
+        self.check_ranks()?;
+        check_state(state, &self.rows, &self.ranks)?;
         // Whatever needs room comes first: if there is none, all is as it was.
         let mean = state.mean.as_ref().map(|_| self.no_mean()).transpose()?;
         self.outdate(self.lead.leaf);
         self.whole = true;
         self.change(|sampler| sampler.put_state(state, mean))
-    }
-
-    fn check_state(&self, state: &State) -> Result<(), Error> {
-        let lens = |of: &dyn Fn(usize) -> usize| (0..self.rows.len()).map(of).collect::<Vec<usize>>();
-        let rows = lens(&|mode| self.rows[mode]);
-        let has =
-            |lists: &[Vec<f32>], expected: &[usize]| lists.iter().map(Vec::len).eq(expected.iter().copied());
-        let mean_fits = state.mean.as_ref().is_none_or(|mean| {
-            has(&mean.natural_params, &lens(&|mode| self.rows[mode] * natural_len(self.ranks[mode])))
-                && has(&mean.shares, &rows)
-                && mean.core.len() == self.draw.core.len()
-        });
-        let is_like = has(&state.factors, &lens(&|mode| self.rows[mode] * self.ranks[mode]))
-            && has(&state.roots, &rows)
-            && state.core.len() == self.draw.core.len()
-            && state.nu.len() == rows.len()
-            && state.sets.len() == self.core.sets.len()
-            && state.concepts.iter().map(Vec::len).eq(self.ranks.iter().copied())
-            && mean_fits;
-        if !is_like {
-            return Err(Error::Problem("the state is that of another problem".to_owned()));
-        }
-        let precisions = [state.tau, state.hurdle].into_iter().chain(state.nu.iter().copied());
-        let precisions = precisions.chain(state.sets.iter().chain(state.concepts.iter().flatten()).copied());
-        let mut precisions = precisions.chain(state.roots.iter().flatten().map(|&root| root.into()));
-        let variance = state.mean.as_ref().map_or(0.0, |mean| mean.variance);
-        if !precisions.all(is_precision) || !variance.is_finite() {
-            return Err(Error::Problem("a precision of the state is not positive, or not finite".to_owned()));
-        }
-        Ok(())
     }
 
     fn put_state(&mut self, state: &State, mean: Option<Mean<D>>) -> Result<(), Error> {
@@ -162,4 +133,36 @@ impl<D: Device> Sampler<D> {
         }
         Ok(())
     }
+}
+
+/// Checks that a state is one of a model of so many rows and of these ranks.
+pub(crate) fn check_state(state: &State, rows: &[usize], ranks: &[usize]) -> Result<(), Error> {
+    let lens = |of: &dyn Fn(usize, usize) -> usize| -> Vec<usize> {
+        rows.iter().zip(ranks).map(|(&rows, &rank)| of(rows, rank)).collect()
+    };
+    let has = |lists: &[Vec<f32>], lens: &[usize]| lists.iter().map(Vec::len).eq(lens.iter().copied());
+    let len: usize = ranks.iter().product();
+    let mean_fits = state.mean.as_ref().is_none_or(|mean| {
+        has(&mean.natural_params, &lens(&|rows, rank| rows * natural_len(rank)))
+            && has(&mean.shares, rows)
+            && mean.core.len() == len
+    });
+    let is_like = has(&state.factors, &lens(&|rows, rank| rows * rank))
+        && has(&state.roots, rows)
+        && state.core.len() == len
+        && state.nu.len() == rows.len()
+        && state.sets.len() == 1 << rows.len()
+        && state.concepts.iter().map(Vec::len).eq(ranks.iter().copied())
+        && mean_fits;
+    if !is_like {
+        return Err(Error::Problem("the state is that of another problem".to_owned()));
+    }
+    let precisions = [state.tau, state.hurdle].into_iter().chain(state.nu.iter().copied());
+    let precisions = precisions.chain(state.sets.iter().chain(state.concepts.iter().flatten()).copied());
+    let mut precisions = precisions.chain(state.roots.iter().flatten().map(|&root| root.into()));
+    let variance = state.mean.as_ref().map_or(0.0, |mean| mean.variance);
+    if !precisions.all(is_precision) || !variance.is_finite() {
+        return Err(Error::Problem("a precision of the state is not positive, or not finite".to_owned()));
+    }
+    Ok(())
 }

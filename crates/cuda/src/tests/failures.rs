@@ -125,6 +125,37 @@ fn a_sampler_whose_state_is_half_another_has_none() {
 }
 
 #[test]
+fn a_sampler_whose_ranks_are_half_others_is_none() {
+    let problem = Random::new(&[9, 6, 5], &[3, 4, 3], 60, 1);
+    let next = Random::new(&[9, 6, 5], &[4, 9, 2], 60, 1);
+    for form in forms(3) {
+        let expected = problem.sampler(form).state();
+        each_failure(|failure| {
+            let device = Failing::default();
+            let mut sampler = problem.sampler_on(device.clone(), |setup| setup.form = form).unwrap();
+            device.set(Some(failure));
+            let result = sampler.resize(&next.ranks, &next.zero, &next.state);
+            device.set(None);
+            if result.is_ok() {
+                assert_eq!(sampler.state().unwrap().factors, next.state.factors);
+                return false;
+            }
+            if sampler.state().is_err() {
+                // Either nothing is left, or all but a state.
+                let restored = sampler.restore(&next.state);
+                assert!(
+                    restored.is_ok() || is_problem(restored) && is_problem(sampler.restore(&problem.state))
+                );
+            } else {
+                assert_eq!(sampler.state(), expected);
+                sampler.resize(&next.ranks, &next.zero, &next.state).unwrap();
+            }
+            true
+        });
+    }
+}
+
+#[test]
 fn a_mode_that_is_not_there_is_an_error() {
     let problem = Random::new(&[9, 6], &[3, 4], 60, 1);
     let mut sampler = problem.sampler(Form::Entries);
