@@ -394,3 +394,18 @@ pub(crate) fn words(ids: &[u32], values: &[f32]) -> Vec<u64> {
     let pairs = ids.par_iter().zip(values);
     pairs.map(|(&id, value)| u64::from(id) | u64::from(value.to_bits()) << 32).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_core_have_a_bounded_number_of_tasks() {
+        let tasks = |children: usize, len: usize| children.div_ceil(first_children(children, len) as usize);
+        assert_eq!(tasks(80, 1000), 10);
+        assert_eq!(tasks(4096, 1000), 512);
+        assert!((500..=512).contains(&tasks(1_000_000, 1000)));
+        // So many tasks that their sums have room.
+        assert!(tasks(1_000_000, MOST_CORE) * MOST_CORE <= MOST_NUMBERS);
+    }
+}

@@ -9,6 +9,7 @@ mod sums;
 mod switches;
 
 use self::device::TestDevice;
+use crate::setup::check_core;
 use crate::{Device, Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
 
 /// A problem with random entries.
@@ -77,4 +78,11 @@ fn what_cannot_be_computed_is_an_error() {
     assert!(is_problem(sampler(&[2, 3], &[1, 4])), "a rank of 1");
     assert!(is_problem(sampler(&[2, 3], &[2, 3])), "zeros of another core");
     assert!(is_problem(sampler(&[2, 3, 4], &[2, 2, 2])), "a mode that entries do not have");
+    // More blocks than a launch may have.
+    let error = check_core(&[1024, 1024, 64], &[]).unwrap_err().to_string();
+    assert!(error.contains("smaller ranks"), "{error}");
+    let wide: [&[u32]; 5] = [&[0]; 5];
+    let entries = Entries { indices: &wide, values: &[1.0] };
+    let setup = Setup::new(&[1 << 26; 5], &[2; 5], entries, &[false; 32], 1);
+    assert!(is_problem(setup.check().err()), "rows of 130 bits");
 }

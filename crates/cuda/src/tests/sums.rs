@@ -98,7 +98,7 @@ fn passes_give_the_gradients_of_plain_loops() {
                 if visit == Visit::Residuals {
                     sampler.add_squares(&sampler.lead).unwrap();
                     sampler.take_squares(&sampler.lead, None).unwrap();
-                    let found = sampler.scalars.get(&sampler.device).unwrap()[2];
+                    let found = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
                     let entries = 0..problem.values.len();
                     let expected: f64 =
                         entries.map(|entry| problem.share(None, entry) * rest(entry).powi(2)).sum();
