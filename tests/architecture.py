@@ -23,7 +23,7 @@ LIBRARY = ROOT / "crates" / "s3cmtf" / "src"
 CRATES = {
     "s3cmtf-kernels": set(),
     "s3cmtf-cuda": set(),
-    "s3cmtf": {"s3cmtf-kernels"},
+    "s3cmtf": {"s3cmtf-kernels", "s3cmtf-cuda"},
     "s3cmtf-command": {"s3cmtf"},
     "s3cmtf-python": {"s3cmtf"},
 }

@@ -83,6 +83,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     patience : early stopping after so many epochs without a better RMSE on held-out entries; None never stops.
     n_threads : threads; 0 is all cores.
     instructions : the SIMD instruction set of training; None is the best that the machine has.
+    device : what the draws of bayes are computed on: auto, cpu, or an NVIDIA GPU: cuda, or cuda:N for the one of number N. auto takes a
+        GPU where there is one and the problem is large enough.
     seed : the random seed.
     verbose : whether to show progress.
     callbacks : functions, or one, that are called with each :class:`Epoch`, and stop the run by returning true.
@@ -140,6 +142,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         patience: int | None = None,
         n_threads: int = 0,
         instructions: str | None = None,
+        device: str = "auto",
         seed: int = 1,
         verbose: bool = False,
         callbacks: Sequence[Callable[[Epoch], Any]] | Callable[[Epoch], Any] | None = None,
@@ -182,6 +185,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         self.patience = patience
         self.n_threads = n_threads
         self.instructions = instructions
+        self.device = device
         self.seed = seed
         self.verbose = verbose
         self.callbacks = callbacks

@@ -67,6 +67,13 @@ pub enum Error {
         /// Its reason.
         source: Cause,
     },
+    /// A GPU cannot be used, or has failed.
+    Device {
+        /// Which, as in the settings.
+        device: String,
+        /// Why.
+        source: Cause,
+    },
 }
 
 impl Display for Error {
@@ -83,6 +90,7 @@ impl Display for Error {
                 write!(f, "{name} should be {expected}, but is {value}")
             }
             Error::Threads { .. } => f.write_str("threads cannot be started"),
+            Error::Device { device, .. } => write!(f, "device {device} cannot be used"),
         }?;
         if f.alternate() {
             let mut cause = std::error::Error::source(self);
@@ -99,7 +107,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source),
-            Error::File { source: Some(source), .. } | Error::Threads { source } => Some(&**source),
+            Error::File { source: Some(source), .. }
+            | Error::Threads { source }
+            | Error::Device { source, .. } => Some(&**source),
             _ => None,
         }
     }

@@ -79,8 +79,8 @@ pub use model::{
 };
 pub use nodes::Exchange;
 pub use params::{
-    Algorithm, Component, CoreKind, CoreUpdate, Instructions, Method, OptimizerKind, Params, Scheme, Shuffle,
-    SmallModes, Start, ZerosUpdate,
+    Algorithm, Component, CoreKind, CoreUpdate, Device, Instructions, Method, OptimizerKind, Params, Scheme,
+    Shuffle, SmallModes, Start, ZerosUpdate,
 };
 pub use problem::{
     Absent, Blocks, Cells, Coupled, Duplicates, Entries, HoldOut, LeftOut, Mode, Naming, Problem,

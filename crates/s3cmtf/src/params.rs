@@ -1,6 +1,7 @@
 //! The settings of a run: one list, by the same names in Rust, on the command line and in `run.json`.
 
 mod checked;
+mod device;
 mod number;
 mod partial;
 mod ranks;
@@ -15,6 +16,7 @@ use crate::problem::Absent;
 pub(crate) use checked::{
     AlsParams, BayesParams, CheckedParams, CommonParams, IalsParams, Opponent, OpponentParams, SgdParams,
 };
+pub use device::Device;
 pub use partial::{PartialParams, Preset};
 pub use updates::{CoreUpdate, Shuffle, SmallModes, ZerosUpdate};
 
@@ -421,6 +423,9 @@ pub struct Params {
     /// The vector instructions of training; `None` is the best that this machine has. Default `None`.
     #[serde(default)]
     pub instructions: Option<Instructions>,
+    /// bayes: what draws are computed on. Default auto. The same seed gives other draws on a GPU than on a CPU.
+    #[serde(default)]
+    pub device: Device,
     /// The seed of everything random. Default 1.
     pub seed: u64,
 }
@@ -459,6 +464,7 @@ impl Default for Params {
             patience: None,
             threads: 0,
             instructions: None,
+            device: Device::Auto,
             seed: 1,
         }
     }

@@ -92,6 +92,9 @@ fn flags(params: &Params) -> Vec<String> {
     if let Some(instructions) = params.instructions {
         flags.value("--instructions", instructions.name());
     }
+    if params.device != usual.device {
+        flags.value("--device", params.device);
+    }
     if params.seed != usual.seed {
         flags.value("--seed", params.seed);
     }
@@ -206,7 +209,7 @@ mod tests {
             "",
             "--rank 4",
             "--ranks 4,3,2 --epochs 7 --patience 3",
-            "--seed 9 --threads 2 --instructions portable --orthogonal",
+            "--seed 9 --threads 2 --instructions portable --device cpu --orthogonal",
             "--without row-noise,averaging",
             "--core diagonal",
             "--core diagonal --rank 8 --without row-noise",

@@ -3,8 +3,8 @@
 use clap::Args;
 use s3cmtf::internal::PartialParams;
 use s3cmtf::{
-    Absent, Algorithm, Component, CoreKind, CoreUpdate, Instructions, Likelihood, Method, OptimizerKind,
-    Params, Run, Scheme, Shuffle, SmallModes, Start, ZerosUpdate,
+    Absent, Algorithm, Component, CoreKind, CoreUpdate, Device, Instructions, Likelihood, Method,
+    OptimizerKind, Params, Run, Scheme, Shuffle, SmallModes, Start, ZerosUpdate,
 };
 use serde_json::{Value, json};
 
@@ -128,6 +128,10 @@ pub(crate) struct SettingArgs {
     /// The SIMD instruction set of training [default: the best that this machine has]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     instructions: Option<InstructionsChoice>,
+    /// bayes: what draws are computed on: auto, cpu, or an NVIDIA GPU: cuda, or cuda:N for the one of number N; auto takes a
+    /// GPU where there is one and the problem is large enough [default: auto]
+    #[arg(long, value_name = "NAME", value_parser = device, help_heading = "Training")]
+    device: Option<Device>,
     /// The random seed [default: 1]
     #[arg(long, value_name = "N", value_parser = whole::<u64>, allow_negative_numbers = true, help_heading = "Training")]
     seed: Option<u64>,
@@ -151,6 +155,11 @@ impl Rank {
             Rank::Of(rank) => vec![rank],
         }
     }
+}
+
+/// The word of `--device`.
+fn device(text: &str) -> Result<Device, String> {
+    text.trim().parse()
 }
 
 pub(crate) fn rank(text: &str) -> Result<Rank, String> {
@@ -213,6 +222,7 @@ impl SettingArgs {
             "patience": self.patience,
             "threads": self.threads,
             "instructions": instructions,
+            "device": self.device,
             "seed": self.seed,
         });
         let Value::Object(said) = said else { unreachable!("an object was written") };

@@ -128,6 +128,7 @@ fn help_and_version_are_no_failures() {
         "--patience",
         "--threads",
         "--instructions",
+        "--device",
         "--seed",
         "--deterministic",
         "--test",
@@ -168,6 +169,17 @@ fn settings_out_of_range() {
     fit_refuses(
         &format!("--instructions {absent}"),
         &["instructions should be what this machine has (portable", &format!("but is {absent}")],
+    );
+    for device in ["gpu", "cuda:", "cuda:-1", "cuda:70000"] {
+        fit_refuses(&format!("--device {device}"), &["--device", device]);
+    }
+    fit_refuses(
+        "--device cuda --algorithm sgd",
+        &["device should be cpu when the algorithm is sgd, but is cuda:0"],
+    );
+    fit_refuses(
+        "--device cuda --likelihood logistic",
+        &["device should be cpu, where the likelihood is not gaussian"],
     );
     fit_refuses("--seed x", &["--seed", "'x'", "whole number"]);
     fit_refuses("--holdout 0.2 --patience 0", &["patience should be 1 or more, but is 0"]);

@@ -22,7 +22,7 @@ mod view;
 
 #[cfg(test)]
 pub(crate) use arrange::tests as view_tests;
-pub(crate) use arranged::{Arranged, Arrangement, EntryStats};
+pub(crate) use arranged::{Arrangement, EntryStats};
 pub use budget::{MemoryBudget, Scratch};
 pub(crate) use chunks::{Chunks, Position};
 pub(crate) use contraction::{Contraction, Scratch as ContractionScratch, zeros_apart};

@@ -3,8 +3,8 @@
 use s3cmtf_kernels::Level;
 
 use super::{
-    Algorithm, Component, CoreKind, CoreUpdate, Instructions, MAX_CORE, MAX_RANK, Method, OptimizerKind,
-    Params, Scheme, Shuffle, SmallModes, Start, ZerosUpdate, partial,
+    Algorithm, Component, CoreKind, CoreUpdate, Device, Instructions, MAX_CORE, MAX_RANK, Method,
+    OptimizerKind, Params, Scheme, Shuffle, SmallModes, Start, ZerosUpdate, partial,
 };
 use crate::Error;
 use crate::likelihood::Likelihood;
@@ -38,6 +38,7 @@ pub(crate) struct BayesParams {
     pub(crate) common: CommonParams,
     pub(crate) without: Vec<Component>,
     pub(crate) likelihood: Likelihood,
+    pub(crate) device: Device,
 }
 
 #[derive(Clone, Debug)]
@@ -228,6 +229,12 @@ impl Params {
             let expected = format!("what this machine has ({})", names.join(", "));
             return Err(Error::param("instructions", expected, instructions.name()));
         }
+        if let Device::Cuda(_) = self.device
+            && self.algorithm != Algorithm::Bayes
+        {
+            let expected = format!("cpu when the algorithm is {}", self.algorithm.name());
+            return Err(Error::param("device", expected, self.device));
+        }
         Ok(self.resolve(order))
     }
 
@@ -245,8 +252,8 @@ impl Params {
         let Params { lambda_reg, lambda_couple, .. } = *self;
         match self.algorithm {
             Algorithm::Bayes => {
-                let (without, likelihood) = (self.without.clone(), self.likelihood);
-                CheckedParams::Bayes(BayesParams { common, without, likelihood })
+                let (without, likelihood, device) = (self.without.clone(), self.likelihood, self.device);
+                CheckedParams::Bayes(BayesParams { common, without, likelihood, device })
             }
             Algorithm::Sgd => CheckedParams::Sgd(SgdParams {
                 common,

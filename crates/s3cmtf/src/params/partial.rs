@@ -226,6 +226,7 @@ fn wrong(name: &str, value: &Value) -> Error {
         ("ranks", _) => "a whole number, a list of them or \"auto\"".to_owned(),
         ("epochs" | "patience" | "threads" | "seed" | "block", _) => "a whole number, 0 or more".to_owned(),
         ("l1" | "nonnegative" | "orthogonal" | "deterministic" | "weighted", _) => "true or false".to_owned(),
+        ("device", _) => "auto, cpu, cuda or cuda:N, where N is the number of a GPU".to_owned(),
         ("without", all) => format!("a list of {}", all.join(", ")),
         (_, []) => "a number".to_owned(),
         (_, all) => either(all),

@@ -98,6 +98,7 @@ impl Settings {
             ("report by".into(), env!("CARGO_PKG_VERSION").to_owned()),
             ("instructions".into(), record.instructions.clone()),
             ("threads".into(), record.threads.to_string()),
+            ("device".into(), record.device.clone()),
             ("training".into(), format!("{:.2} s", record.summary.seconds)),
             ("evaluation".into(), format!("{evaluation:.2} s")),
         ];

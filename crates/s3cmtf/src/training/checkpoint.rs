@@ -9,7 +9,7 @@ use super::run::{Epoch, Stop};
 use crate::Error;
 use crate::model::SimpleErrors;
 use crate::nodes::Nodes;
-use crate::params::Params;
+use crate::params::{Device, Params};
 use crate::problem::HoldOut;
 
 /// The state of a run between two epochs.
@@ -124,23 +124,31 @@ impl Checkpoint {
     /// So often is one kept, unless told otherwise.
     pub const EVERY: Duration = Duration::from_secs(600);
 
-    /// The settings to go on with: those of the run, which others that were `said` must not contradict.
+    /// The settings to go on with: those of the run, which others that were `said` must not contradict. Only the device may be
+    /// another.
     ///
     /// # Errors
     /// If they do.
     pub fn params(&self, said: &Params) -> Result<Params, Error> {
         let params = &self.about.params;
-        if said != params && *said != Params::default() {
-            let what = "resume goes on with the settings of the run: no others can be given";
+        let device = Some(said.device).filter(|&device| device != Device::Auto).unwrap_or(params.device);
+        let same = |other: &Params| *said == Params { device: said.device, ..other.clone() };
+        if !same(params) && !same(&Params::default()) {
+            let what = "resume goes on with the settings of the run: no others can be given but the device";
             return Err(Error::Request(what.into()));
         }
-        Ok(params.without_ignored())
+        Ok(Params { device, ..params.without_ignored() })
     }
 
     /// Says what is wrong with going on from here as a run that is `about` something.
     fn check(&self, about: &CheckpointMeta) -> Result<(), Error> {
         // These change nothing that matters, or are allowed to.
-        let free = |params: &Params| Params { threads: 0, instructions: None, ..params.without_ignored() };
+        let free = |params: &Params| Params {
+            threads: 0,
+            instructions: None,
+            device: Device::Auto,
+            ..params.without_ignored()
+        };
         if free(&self.about.params) != free(&about.params) || self.about.holdout != about.holdout {
             return Err(Error::Problem("the run to resume had other settings".into()));
         }

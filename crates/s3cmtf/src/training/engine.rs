@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::checkpoint::StateArrays;
 use crate::Error;
 use crate::model::Model;
+use crate::params::Device;
 use crate::training::run::Stop;
 
 /// An algorithm at work on a problem: the loop in [`super::train`] asks for one epoch after the other.
@@ -38,7 +39,17 @@ pub(super) trait Engine {
     ///
     /// # Errors
     /// If other nodes cannot be reached.
-    fn model(&self) -> Result<Model, Error>;
+    fn model(&mut self) -> Result<Model, Error>;
+
+    /// What epochs are computed on.
+    fn device(&self) -> String {
+        Device::Cpu.to_string()
+    }
+
+    /// Why that is not what one would expect, if it is not.
+    fn device_note(&self) -> Option<String> {
+        None
+    }
 
     /// How many cells an epoch visits.
     fn cells(&self) -> f64;
@@ -57,7 +68,7 @@ pub(super) trait Engine {
     ///
     /// # Errors
     /// If other nodes cannot be reached.
-    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error>;
+    fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error>;
 
     /// Goes on from what was saved after so many epochs.
     ///

@@ -33,6 +33,8 @@ pub(super) struct FitResult {
     pub(super) simple: Option<SimpleErrors>,
     pub(super) seconds: f64,
     pub(super) halvings: u32,
+    /// What it was computed on, and why, if that needs saying.
+    pub(super) device: (String, Option<String>),
 }
 
 /// What is fitted, and how.

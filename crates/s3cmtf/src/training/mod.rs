@@ -400,6 +400,7 @@ impl<'a> Training<'a> {
             simple,
             seconds,
             halvings,
+            device: (device, device_note),
         } = fitted;
         if params.nonnegative {
             model.normalize_columns();
@@ -431,6 +432,8 @@ impl<'a> Training<'a> {
             params,
             data,
             threads: checked.common().threads,
+            device,
+            device_note,
             halvings,
             summary,
             history,

@@ -12,14 +12,15 @@ const RISEN: f64 = 0.005;
 const FEWEST: usize = 8;
 
 impl Run {
-    /// What is odd about how well the run predicts its test entries: it is no better than offsets, or was better before; and that
-    /// another likelihood may be meant.
+    /// What is odd about how well the run predicts its test entries: it is no better than offsets, or was better before; that
+    /// another likelihood may be meant; and that a GPU was not used that is there.
     pub fn notes(&self) -> Vec<String> {
         let end = &self.record.summary;
         let both = end.test_rmse.zip(end.offsets_rmse);
         let simple = both.and_then(|(model, offsets)| no_better(model, offsets, self.model.modes()));
         let hint = self.record.data.looks_like.and_then(Likelihood::hint).map(str::to_owned);
-        simple.into_iter().chain(self.risen()).chain(hint).collect()
+        let device = self.record.device_note.clone();
+        device.into_iter().chain(simple).chain(self.risen()).chain(hint).collect()
     }
 
     fn risen(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::als::AlsEngine;
-use super::bayes::BayesEngine;
+use super::bayes;
 use super::checkpoint::EarlyStop;
 use super::engine::Engine;
 use super::ials::{IalsEngine, choice};
@@ -146,7 +146,7 @@ impl<'a> RunContext<'a, '_> {
     /// The engine of each algorithm.
     fn engine(&self, job: FitJob<'_>) -> Result<Box<dyn Engine + 'a>, Error> {
         Ok(match job.params {
-            CheckedParams::Bayes(params) => Box::new(BayesEngine::new(job, params, self)?),
+            CheckedParams::Bayes(params) => bayes::engine(job, params, self)?,
             CheckedParams::Sgd(params) => Box::new(SgdEngine::new(job, params, self)?),
             CheckedParams::Als(params) => Box::new(AlsEngine::new(job, params, self)?),
             CheckedParams::Ials(params) => Box::new(IalsEngine::new(job, params, self)?),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::likelihood::Likelihood;
 use crate::model::Model;
-use crate::params::Params;
+use crate::params::{Device, Params};
 use crate::problem::HoldOut;
 
 /// What one pass over the data did.
@@ -116,6 +116,10 @@ pub struct DataRecord {
     pub looks_like: Option<Likelihood>,
 }
 
+fn cpu() -> String {
+    Device::Cpu.to_string()
+}
+
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -137,6 +141,12 @@ pub struct Record {
     pub instructions: String,
     /// The number of threads used.
     pub threads: usize,
+    /// What the run was computed on: `cpu`, or the number of a GPU and its name; not in older records.
+    #[serde(default = "cpu")]
+    pub device: String,
+    /// Why a GPU was not used that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_note: Option<String>,
     /// How often an epoch left the model clearly worse than the start, so that it was taken back and the rate halved.
     pub halvings: u32,
     /// The end in numbers.

@@ -97,5 +97,6 @@ pub(super) fn train(
         simple: None,
         seconds,
         halvings: engine.halvings(),
+        device: (engine.device(), engine.device_note()),
     })
 }

@@ -38,6 +38,8 @@ fn record() -> Record {
             looks_like: None,
         },
         instructions: "avx2".into(),
+        device: "cpu".into(),
+        device_note: None,
         threads: 2,
         halvings: 0,
         summary: Summary {

@@ -109,7 +109,7 @@ impl Engine for AlsEngine {
         self.search.better(epochs, error, &mut self.state)
     }
 
-    fn model(&self) -> Result<Model, Error> {
+    fn model(&mut self) -> Result<Model, Error> {
         Ok(self.least_squares.model(&self.state))
     }
 
@@ -117,7 +117,7 @@ impl Engine for AlsEngine {
         self.least_squares.cells()
     }
 
-    fn save(&self, _best: Option<Best>) -> Result<StateArrays, Error> {
+    fn save(&mut self, _best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         put_state("now", &self.state, &mut arrays);
         self.search.put(&mut arrays);

@@ -122,6 +122,12 @@ impl Calibration {
         epoch >= self.until
     }
 
+    /// Whether interactions are judged after an epoch.
+    #[cfg(feature = "cuda")]
+    pub(super) fn judges(&self, epoch: u64) -> bool {
+        epoch >= FROM
+    }
+
     /// Whether the draw of an epoch is one of those that are averaged to see how far their mean lies from entries held out.
     pub(super) fn rehearses(&self, epoch: u64) -> bool {
         (self.until - REHEARSAL + 1..=self.until).contains(&epoch)

@@ -44,15 +44,15 @@ pub(super) struct CoreState {
     index: Vec<Vec<u16>>,
     /// A number's modes are those in which its concept is not the first: those that it makes interact. Each set of modes has
     /// a precision of its own, so that offsets, pairs and higher interactions are as strong as the data want them.
-    sets: Vec<f64>,
-    one_set: bool,
+    pub(super) sets: Vec<f64>,
+    pub(super) one_set: bool,
     /// The same for each concept of each mode, so that concepts that are of no use fade away.
-    concepts: Vec<Vec<f64>>,
+    pub(super) concepts: Vec<Vec<f64>>,
     all_relevant: bool,
     /// Which numbers are zero and stay so: the second concept of each mode is its offset and takes no part in interactions,
     /// unless there is no third, and all others take part in nothing else. Rows of a few entries, whose offsets can be told but nothing more, would
     /// have interactions for free if one number had to stand for both.
-    zero: Vec<bool>,
+    pub(super) zero: Vec<bool>,
 }
 
 impl CoreState {
@@ -302,15 +302,19 @@ impl CoreState {
         Ok(())
     }
 
-    /// Draws the precisions of sets of modes and of concepts.
-    fn draw_prior(&mut self, generator: &mut Generator) {
-        let modes = match () {
+    /// The concepts of so many modes, the first, have precisions of their own.
+    pub(super) fn relevant_modes(&self) -> usize {
+        match () {
             () if self.all_relevant => 0,
             // A concept is the same one in all modes.
             () if self.diagonal => 1,
             () => self.ranks.len(),
-        };
-        for mode in 0..modes {
+        }
+    }
+
+    /// Draws the precisions of sets of modes and of concepts.
+    fn draw_prior(&mut self, generator: &mut Generator) {
+        for mode in 0..self.relevant_modes() {
             let (mut counts, mut squares) = (vec![0.0; self.ranks[mode]], vec![0.0; self.ranks[mode]]);
             for (place, &value) in self.used() {
                 let k = usize::from(self.index[mode][place]);

@@ -7,6 +7,8 @@ use crate::Error;
 use crate::layout::MemoryBudget;
 use crate::model::Model;
 use crate::params::BayesParams;
+#[cfg(not(feature = "cuda"))]
+use crate::params::Device;
 use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses};
 use crate::training::job::{FitJob, RunContext};
@@ -17,6 +19,34 @@ pub(in crate::training) struct BayesEngine<'a> {
     reported: Option<Evaluation>,
     watched: Option<Evaluation>,
     budget: Option<&'a MemoryBudget>,
+    note: Option<String>,
+}
+
+/// The engine of a job, on the device that was asked for.
+#[cfg(feature = "cuda")]
+pub(in crate::training) fn engine<'a>(
+    job: FitJob<'_>,
+    params: &BayesParams,
+    context: &RunContext<'a, '_>,
+) -> Result<Box<dyn Engine + 'a>, Error> {
+    super::device::choose(job, params, context)
+}
+
+/// The engine of a job, which no GPU can run.
+#[cfg(not(feature = "cuda"))]
+pub(in crate::training) fn engine<'a>(
+    job: FitJob<'_>,
+    params: &BayesParams,
+    context: &RunContext<'a, '_>,
+) -> Result<Box<dyn Engine + 'a>, Error> {
+    if let device @ Device::Cuda(_) = params.device {
+        return Err(Error::param(
+            "device",
+            "cpu, as this program was built without the feature cuda",
+            device,
+        ));
+    }
+    Ok(Box::new(BayesEngine::new(job, params, context)?))
 }
 
 impl<'a> BayesEngine<'a> {
@@ -30,7 +60,13 @@ impl<'a> BayesEngine<'a> {
         let sampler = Sampler::new(problem, entries, params, warm, budget, context.nodes)?;
         let reported = sets.reported.map(|entries| sampler.arrange(entries, budget)).transpose()?;
         let watched = sets.watched.map(|entries| sampler.arrange(entries, budget)).transpose()?;
-        Ok(BayesEngine { sampler, reported, watched, budget })
+        Ok(BayesEngine { sampler, reported, watched, budget, note: None })
+    }
+
+    /// The same, with something to say about the device.
+    #[cfg(feature = "cuda")]
+    pub(super) fn noting(self, note: Option<String>) -> Self {
+        BayesEngine { note, ..self }
     }
 
     /// Lets the sets have the ranks that the sampler has.
@@ -62,15 +98,19 @@ impl Engine for BayesEngine<'_> {
         self.sampler.is_typical()
     }
 
-    fn model(&self) -> Result<Model, Error> {
+    fn model(&mut self) -> Result<Model, Error> {
         self.sampler.model()
+    }
+
+    fn device_note(&self) -> Option<String> {
+        self.note.clone()
     }
 
     fn cells(&self) -> f64 {
         self.sampler.entries() as f64
     }
 
-    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
+    fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = self.sampler.numbers()?;
         arrays.put_doubles("best", &Best::numbers(best));
         Ok(arrays)
@@ -79,7 +119,9 @@ impl Engine for BayesEngine<'_> {
     fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {
         let mut best = [0.0; 2];
         arrays.get_doubles("best", &mut best)?;
-        self.sampler.restore(arrays, epochs as u64, self.budget)?;
+        self.sampler.epoch = epochs as u64;
+        self.sampler.join(self.budget)?;
+        self.sampler.restore(arrays)?;
         self.follow();
         Ok(Best::from_numbers(best, epochs))
     }

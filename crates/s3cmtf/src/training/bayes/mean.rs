@@ -37,6 +37,11 @@ pub(super) struct NaturalParams {
 }
 
 impl NaturalParams {
+    #[cfg(feature = "cuda")]
+    pub(super) fn new(rank: usize, numbers: Vec<f32>) -> Self {
+        NaturalParams { rank, numbers }
+    }
+
     /// How many numbers a row of this rank has.
     pub(super) fn len(rank: usize) -> usize {
         let free = rank - 1;
@@ -164,10 +169,18 @@ impl Mean {
         self.natural_params[mode].rescale(by);
         for (k, &by) in by.iter().enumerate().skip(1) {
             core::rescale(&mut self.core, ranks, mode, k, by);
-            let columns = self.columns.iter_mut().zip(matrices).filter(|(_, matrix)| matrix.mode == mode);
-            for (columns, matrix) in columns {
+        }
+        self.rescale_columns(mode, by, matrices);
+    }
+
+    /// The columns' part of that.
+    pub(super) fn rescale_columns(&mut self, mode: usize, by: &[f32], matrices: &[Matrix]) {
+        let rank = by.len();
+        let columns = self.columns.iter_mut().zip(matrices).filter(|(_, matrix)| matrix.mode == mode);
+        for (columns, matrix) in columns {
+            for (k, &by) in by.iter().enumerate().skip(1) {
                 let times = matrix.follow(by);
-                columns.iter_mut().skip(k).step_by(ranks[mode]).for_each(|value| *value *= times);
+                columns.iter_mut().skip(k).step_by(rank).for_each(|value| *value *= times);
             }
         }
     }
@@ -194,6 +207,11 @@ impl Mean {
         }
         self.core.resize(core.len(), 0.0);
         approach(&mut self.core, core, share);
+        self.end_columns(share, matrices);
+    }
+
+    /// The columns' part of that.
+    pub(super) fn end_columns<'a>(&mut self, share: f32, matrices: impl Iterator<Item = (&'a [f32], f64)>) {
         for (number, (columns, weight)) in matrices.enumerate() {
             if self.columns.len() == number {
                 self.columns.push(vec![0.0; columns.len()]);

@@ -9,6 +9,8 @@ mod calibration;
 mod conditional;
 mod core;
 mod coupled;
+#[cfg(feature = "cuda")]
+mod device;
 mod diagonal;
 mod draws;
 mod engine;
@@ -22,16 +24,18 @@ mod random;
 mod rank;
 mod regression;
 mod rows;
+mod start;
 mod state;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub(super) use diagonal::concepts;
-pub(super) use engine::BayesEngine;
+pub(super) use engine::engine;
 pub(super) use noise::counted;
 pub(super) use rank::{most, widest};
 
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
@@ -44,25 +48,20 @@ use self::coupled::Matrix;
 use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
 use self::pass::Pass;
-use self::random::{Streams, gamma, normal};
+use self::random::{Streams, gamma};
+use self::start::Prepared;
 use crate::Error;
-use crate::layout::{Arranged, Arrangement, EntryStats, MemoryBudget, View};
+use crate::layout::{Arrangement, MemoryBudget, View};
 use crate::likelihood::{self, Likelihood};
-use crate::model::{Factor, Model, StdScale, average_row};
+use crate::model::{Model, StdScale, average_row};
 use crate::nodes::Nodes;
-use crate::params::{BayesParams, CommonParams, Component, CoreKind};
+use crate::params::{BayesParams, Component};
 use crate::problem::{EntrySource, Problem};
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
 /// The share of epochs before draws are typical and count.
 const EARLY: f64 = 0.75;
-/// What offsets start with, the variance of all interactions of two modes, and how random the rest is, which is the smaller
-/// the more modes interact.
-const OFFSETS: f32 = 0.5;
-const PAIRS: f32 = 0.1;
-const RANDOM: f32 = 0.03;
-const SMALL: f32 = 0.1;
 
 /// How many of so many epochs are over before draws count.
 pub(super) fn early(epochs: usize) -> usize {
@@ -83,6 +82,7 @@ pub(crate) struct Sampler {
     spread: f64,
     /// The likelihood, if it is not Gaussian.
     augmentation: Option<Augmentation>,
+    /// Entries as seen from each mode; none where a device has them.
     views: Vec<View>,
     /// The view with the longest runs.
     lead: usize,
@@ -118,75 +118,39 @@ impl Sampler {
         budget: Option<&MemoryBudget>,
         nodes: &Nodes,
     ) -> Result<Self, Error> {
-        let order = problem.order();
-        let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let EntryStats { counts, range, mean, spread, .. } = EntryStats::new(&entries, &rows, nodes)?;
-        let BayesParams { common, without, likelihood } = params;
-        let augmentation = match &entries {
-            EntrySource::Memory(entries) => Augmentation::new(*likelihood, entries.values()),
-            // Those of another likelihood are in memory: the settings are checked for it.
-            EntrySource::Stored(_) => None,
-        };
-        // Values as they are, where it is their linear predictor that is centred.
-        let (mean, spread, scale) = match &augmentation {
-            Some(own) => (own.mean, own.spread, (0.0, 1.0)),
-            None => (mean, spread, (mean, spread)),
-        };
-        let CommonParams { epochs, seed, level, .. } = *common;
-        let auto = common.is_auto() && warm.is_none();
-        let diagonal = common.core == CoreKind::Diagonal;
-        let ranks: Vec<usize> = match warm {
-            _ if auto => widest(&counts, diagonal, augmentation::information(*likelihood)),
-            Some(model) if common.is_auto() => model.factors().iter().map(Factor::rank).collect(),
-            _ => common.ranks.clone(),
-        };
-        let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
-        let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
-        let (kept, held) = calibration::split(&entries, epochs, seed, nodes)?.unzip();
-        let first = kept.as_ref().unwrap_or(&entries);
-        let arrangement = Arrangement { rows: &rows, ranks: &ranks, level, scale, budget, nodes };
-        let Arranged { views, lead, counts } = arrangement.all(first)?;
+        let Prepared { mut sampler, kept, held } = Prepared::new(problem, &entries, params, warm, nodes)?;
+        sampler.arrange_all(kept.as_ref().unwrap_or(&entries), budget)?;
+        sampler.average = sampler.no_mean();
         drop(kept);
-        let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
-            let mode = matrix.mode();
-            Matrix::new(matrix, number, counts[mode].len(), ranks[mode], scale.1)
-        });
-        let factors: Vec<Vec<f32>> =
-            (0..order).map(|mode| start_rows(counts[mode].len(), ranks[mode], seed, mode)).collect();
-        let mut sampler = Sampler {
-            auto,
-            level,
-            seed,
-            without: without.clone(),
-            early: early(epochs) as u64,
-            mean,
-            spread,
-            augmentation,
-            lead,
-            factors,
-            core: CoreState::new(&ranks, start_core(&ranks, diagonal, seed), diagonal, without),
-            matrices: matrices.collect(),
-            average: Mean::new(&ranks, views.iter().map(|view| view.own_rows.len()), without),
-            noise: Noise::new(counts),
-            scale: None,
-            calibration: None,
-            epoch: 0,
-            nodes: nodes.clone(),
-            views,
-            frame: posterior::frame(problem, &ranks, range, *likelihood),
-            ranks,
-        };
-        if let Some(warm) = warm {
-            sampler.take_over(warm)?;
-        }
         if let Some(held) = held {
-            let arranged = sampler.arrange(held.clone(), budget)?;
-            // An answer does not say how certain its probability is; draws do.
-            let spreads = *likelihood == Likelihood::Logistic;
-            let calibration = Calibration::new(arranged, held, epochs, spreads);
-            sampler.calibration = Some((calibration, entries));
+            sampler.hold_out(held, entries, params.common.epochs, budget)?;
         }
         Ok(sampler)
+    }
+
+    /// Arranges the entries that are drawn from, as seen from each mode.
+    fn arrange_all(&mut self, entries: &EntrySource, budget: Option<&MemoryBudget>) -> Result<(), Error> {
+        let (rows, scale) = (self.rows(), self.value_scale());
+        let (ranks, level, nodes) = (&self.ranks, self.level, &self.nodes);
+        let arranged = Arrangement { rows: &rows, ranks, level, scale, budget, nodes }.all(entries)?;
+        (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
+        Ok(())
+    }
+
+    /// Lets entries judge interactions before they take part, see [`calibration`]; `entries` are all of them.
+    fn hold_out(
+        &mut self,
+        held: EntrySource,
+        entries: EntrySource,
+        epochs: usize,
+        budget: Option<&MemoryBudget>,
+    ) -> Result<(), Error> {
+        let arranged = self.arrange(held.clone(), budget)?;
+        // An answer does not say how certain its probability is; draws do.
+        let spreads = self.frame.likelihood == Likelihood::Logistic;
+        let calibration = Calibration::new(arranged, held, epochs, spreads);
+        self.calibration = Some((calibration, entries));
+        Ok(())
     }
 
     /// One pass over everything; `false` if it was interrupted on the way.
@@ -198,14 +162,8 @@ impl Sampler {
         let epoch = self.epoch;
         let streams = self.streams();
         self.rescale();
-        for number in 0..self.matrices.len() {
-            let mode = self.matrices[number].mode;
-            let means = self.prior_means(mode);
-            self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, streams);
-        }
-        let rehearses =
-            self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.rehearses(epoch));
-        let share = (epoch > self.early || rehearses).then(|| self.average.begin());
+        self.draw_matrices();
+        let share = self.share();
         for mode in 0..self.ranks.len() {
             let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
@@ -256,6 +214,23 @@ impl Sampler {
         Ok(true)
     }
 
+    /// Draws coupled matrices, given rows.
+    fn draw_matrices(&mut self) {
+        let streams = self.streams();
+        for number in 0..self.matrices.len() {
+            let mode = self.matrices[number].mode;
+            let means = self.prior_means(mode);
+            self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, streams);
+        }
+    }
+
+    /// The share that the draw of this epoch has in the mean, if it counts.
+    fn share(&self) -> Option<f32> {
+        let calibration = self.calibration.as_ref();
+        let rehearses = calibration.is_some_and(|(calibration, _)| calibration.rehearses(self.epoch));
+        (self.epoch > self.early || rehearses).then(|| self.average.begin())
+    }
+
     fn streams(&self) -> Streams {
         Streams { seed: self.seed, epoch: self.epoch }
     }
@@ -276,12 +251,36 @@ impl Sampler {
     /// # Errors
     /// If entries cannot be read.
     pub(super) fn join(&mut self, budget: Option<&MemoryBudget>) -> Result<(), Error> {
+        let Some(entries) = self.end_calibration()? else { return Ok(()) };
+        // There may be no room for both.
+        self.views.clear();
+        self.arrange_all(&entries, budget)?;
+        // Draws begin to count anew, and nodes have other rows.
+        if self.average.draws > 0 || self.nodes.is_shared() {
+            self.average = self.no_mean();
+        }
+        Ok(())
+    }
+
+    /// Whether interactions are judged after this epoch, for which rows and core are needed.
+    #[cfg(feature = "cuda")]
+    fn is_judged(&self) -> bool {
+        self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.judges(self.epoch))
+    }
+
+    /// Whether it is time to let entries take part that were held out so far.
+    #[cfg(feature = "cuda")]
+    fn calibration_ends(&self) -> bool {
+        self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.is_over(self.epoch))
+    }
+
+    /// If it is time to: no entries are held out any more, and what they had to say about errors is known; returns all entries.
+    fn end_calibration(&mut self) -> Result<Option<EntrySource>, Error> {
         let Some((calibration, entries)) =
             self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
         else {
-            return Ok(());
+            return Ok(None);
         };
-        let rows: Vec<usize> = self.noise.counts.iter().map(Vec::len).collect();
         if self.average.draws > 0 {
             self.scale = calibration.std_scale(&self.model_so_far(true)?, &self.nodes)?;
             if self.augmentation.is_some() {
@@ -295,19 +294,23 @@ impl Sampler {
                 }
             }
         }
-        let counted = self.average.draws > 0;
-        // There may be no room for both.
-        self.views.clear();
-        let scale = self.value_scale();
-        let (ranks, level, nodes) = (&self.ranks, self.level, &self.nodes);
-        let arranged = Arrangement { rows: &rows, ranks, level, scale, budget, nodes }.all(&entries)?;
-        (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
-        // Draws begin to count anew, and nodes have other rows.
-        if counted || self.nodes.is_shared() {
-            let rows = self.views.iter().map(|view| view.own_rows.len());
-            self.average = Mean::new(&self.ranks, rows, &self.without);
-        }
-        Ok(())
+        Ok(Some(entries))
+    }
+
+    /// A mean of no draws.
+    fn no_mean(&self) -> Mean {
+        let rows = (0..self.ranks.len()).map(|mode| self.own_rows(mode).len());
+        Mean::new(&self.ranks, rows, &self.without)
+    }
+
+    /// The rows of a mode that are drawn here.
+    fn own_rows(&self, mode: usize) -> Range<usize> {
+        self.views.get(mode).map_or(0..self.noise.counts[mode].len(), |view| view.own_rows.clone())
+    }
+
+    /// How many rows each mode has.
+    fn rows(&self) -> Vec<usize> {
+        self.noise.counts.iter().map(Vec::len).collect()
     }
 
     /// Whether draws have begun to count for the model that comes out.
@@ -362,7 +365,8 @@ impl Sampler {
 
     /// How many tensor entries an epoch goes through.
     pub(crate) fn entries(&self) -> usize {
-        self.views[0].entries
+        let counted = || self.noise.counts[0].iter().map(|&count| count as usize).sum();
+        self.views.first().map_or_else(counted, |view| view.entries)
     }
 
     /// Arranges entries, given by the problem's rows, for [`Sampler::rmse`].
@@ -374,18 +378,18 @@ impl Sampler {
         entries: EntrySource,
         budget: Option<&MemoryBudget>,
     ) -> Result<Evaluation, Error> {
-        let rows: Vec<usize> =
-            self.factors.iter().zip(&self.ranks).map(|(factor, rank)| factor.len() / rank).collect();
+        let rows = self.rows();
         // Those that are not in memory come of the problem itself and have no unknown id.
         let entries = match entries {
             EntrySource::Memory(entries) => EntrySource::Memory(entries.known_or(&rows)),
             there => there,
         };
         let with_average: Vec<usize> = rows.iter().map(|rows| rows + 1).collect();
-        let (lead, scale) = (&self.views[self.lead], self.value_scale());
+        let scale = self.value_scale();
+        let lead = self.views.get(self.lead).map(|lead| (lead.mode, lead.partner));
         let (rows, ranks, level, nodes) = (&with_average, &self.ranks, self.level, &self.nodes);
         let arrangement = Arrangement { rows, ranks, level, scale, budget, nodes };
-        arrangement.one(&entries, (lead.mode, lead.partner)).map(Evaluation)
+        arrangement.one(&entries, lead.unwrap_or((0, 1))).map(Evaluation)
     }
 
     /// The RMSE of the model so far over the training entries, and over other sets.
@@ -466,34 +470,4 @@ fn squares(values: &[f32], rank: usize) -> Vec<f64> {
         })
         .collect();
     (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect()
-}
-
-/// Random rows: the first concept is 1, the others are normal.
-fn start_rows(rows: usize, rank: usize, seed: u64, mode: usize) -> Vec<f32> {
-    let start = Streams { seed, epoch: 0 };
-    let mut values = vec![1.0; rows * rank];
-    values.par_chunks_exact_mut(rank).enumerate().for_each(|(row, values)| {
-        let mut generator = start.row(mode, row);
-        values[1..].iter_mut().for_each(|value| *value = normal(&mut generator) as f32);
-    });
-    values
-}
-
-/// A core in which the second concept of each mode is its offset and like concepts of two modes interact; the rest is random
-/// and weak, so that concepts differ from the start. Where the core is diagonal, like concepts of all modes interact.
-fn start_core(ranks: &[usize], diagonal: bool, seed: u64) -> Vec<f32> {
-    let mut generator = Streams { seed, epoch: 0 }.start_core();
-    let pairs = ranks.iter().map(|&rank| rank.saturating_sub(1)).min().unwrap_or(1).max(1);
-    let pair = (PAIRS / pairs as f32).sqrt();
-    let together = if diagonal { ranks.len() } else { 2 };
-    let value = |index: Vec<usize>| {
-        let active: Vec<usize> = index.into_iter().filter(|&j| j > 0).collect();
-        match active.as_slice() {
-            [] => 0.0,
-            [OFFSET] => OFFSETS,
-            [a, rest @ ..] if rest.len() + 1 == together && rest.iter().all(|b| a == b) => pair,
-            _ => RANDOM * SMALL.powi(active.len() as i32) * normal(&mut generator) as f32,
-        }
-    };
-    crate::layout::concepts(ranks).map(value).collect()
 }

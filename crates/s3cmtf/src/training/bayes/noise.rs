@@ -31,7 +31,7 @@ pub(super) struct Noise {
     pub(super) tau: f64,
     /// For each mode and row, the square root of its share.
     pub(super) roots: Vec<Vec<f32>>,
-    nu: Vec<f64>,
+    pub(super) nu: Vec<f64>,
     /// The precision of the prior of concepts that interact, see [`Calibration`](super::calibration::Calibration).
     pub(super) hurdle: f64,
     /// For each mode and row, how many entries it has.

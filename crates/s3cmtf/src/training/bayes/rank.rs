@@ -78,10 +78,15 @@ pub(super) fn some(values: &[f32], rank: usize, kept: &[usize]) -> Vec<f32> {
 }
 
 impl Sampler {
+    /// Whether it is time to look for concepts that are of no use.
+    pub(super) fn may_shed(&self) -> bool {
+        let is_time = self.epoch >= 2 * EVERY && self.epoch.is_multiple_of(EVERY) && self.epoch < self.early;
+        self.auto && is_time && self.average.draws == 0
+    }
+
     /// Lets go of concepts that are of no use, if it is time to; says whether there were any.
     pub(super) fn shed(&mut self) -> bool {
-        let is_time = self.epoch >= 2 * EVERY && self.epoch.is_multiple_of(EVERY) && self.epoch < self.early;
-        if !(self.auto && is_time && self.average.draws == 0) {
+        if !self.may_shed() {
             return false;
         }
         let mut kept: Vec<Vec<usize>> = (0..self.ranks.len()).map(|mode| self.in_use(mode)).collect();

@@ -3,7 +3,6 @@
 use super::Sampler;
 use super::mean::NaturalParams;
 use crate::Error;
-use crate::layout::MemoryBudget;
 use crate::model::{POINTS, StdScale};
 use crate::training::checkpoint::StateArrays;
 
@@ -53,18 +52,11 @@ impl Sampler {
         Ok(numbers)
     }
 
-    /// Goes on from what the epoch after `epoch` depends on.
+    /// Goes on from what the epoch after this one depends on; entries take part that do so by then.
     ///
     /// # Errors
     /// If the numbers are those of another run.
-    pub(super) fn restore(
-        &mut self,
-        mut numbers: StateArrays,
-        epoch: u64,
-        budget: Option<&MemoryBudget>,
-    ) -> Result<(), Error> {
-        self.epoch = epoch;
-        self.join(budget)?;
+    pub(super) fn restore(&mut self, mut numbers: StateArrays) -> Result<(), Error> {
         if let Some((calibration, _)) = &mut self.calibration {
             calibration.get(&mut numbers)?;
         }
@@ -77,7 +69,7 @@ impl Sampler {
         let mut average = [0.0; 2];
         numbers.get_doubles("average", &mut average)?;
         // No epoch gives more than one.
-        self.average.draws = (average[0] as usize).min(epoch as usize);
+        self.average.draws = (average[0] as usize).min(self.epoch as usize);
         self.average.variance = average[1];
         for mode in 0..self.factors.len() {
             numbers.get(&format!("factor.{mode}"), &mut self.factors[mode])?;
@@ -94,7 +86,7 @@ impl Sampler {
                 let len = NaturalParams::len(self.ranks[mode]);
                 let mut all = vec![0.0; self.noise.counts[mode].len() * len];
                 numbers.get(&format!("natural.{mode}"), &mut all)?;
-                let own = self.views[mode].own_rows.clone();
+                let own = self.own_rows(mode);
                 let own = &all[own.start * len..own.end * len];
                 self.average.natural_params[mode].numbers().copy_from_slice(own);
                 numbers.get(&format!("share.{mode}"), &mut self.average.shares[mode])?;

@@ -201,11 +201,12 @@ impl Engine for IalsEngine {
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let squares = self.objective().squared_errors(&self.state);
         let train = (squares / self.choices.len().max(1) as f64).sqrt();
-        let test = self.reported.as_ref().map(|set| Ok(set.rmse(&self.model()?))).transpose()?;
+        let model = self.reported.is_some().then(|| self.model()).transpose()?;
+        let test = self.reported.as_ref().zip(model).map(|(set, model)| set.rmse(&model));
         Ok(Rmses { train, test, watched: None })
     }
 
-    fn model(&self) -> Result<Model, Error> {
+    fn model(&mut self) -> Result<Model, Error> {
         let mut model = self.frame.clone();
         model.core = Core::Diagonal(vec![1.0; self.rank]);
         model.choice_weights = Some(weights(&self.choices, self.setting, self.confidence));
@@ -227,7 +228,7 @@ impl Engine for IalsEngine {
         self.choices.len() as f64
     }
 
-    fn save(&self, _best: Option<Best>) -> Result<StateArrays, Error> {
+    fn save(&mut self, _best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         put_state("now", &self.state, &mut arrays);
         arrays.put_doubles("setting", &self.setting.numbers().map(|number| number.min(f64::MAX)));

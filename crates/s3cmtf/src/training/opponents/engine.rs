@@ -74,10 +74,10 @@ impl Engine for OpponentEngine {
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let squares = self.method.squared_errors(&self.data, &self.state);
         let train = (squares / self.data.entries().max(1) as f64).sqrt();
-        let sets = [&self.reported, &self.watched];
-        let model = sets.iter().any(|set| set.is_some()).then(|| self.model()).transpose()?;
-        let [test, watched] =
-            sets.map(|set| set.as_ref().zip(model.as_ref()).map(|(set, model)| set.rmse(model)));
+        let is_evaluated = self.reported.is_some() || self.watched.is_some();
+        let model = is_evaluated.then(|| self.model()).transpose()?;
+        let [test, watched] = [&self.reported, &self.watched]
+            .map(|set| set.as_ref().zip(model.as_ref()).map(|(set, model)| set.rmse(model)));
         Ok(Rmses { train, test, watched })
     }
 
@@ -102,7 +102,7 @@ impl Engine for OpponentEngine {
         }
     }
 
-    fn model(&self) -> Result<Model, Error> {
+    fn model(&mut self) -> Result<Model, Error> {
         Ok(self.method.model(&self.data, &self.state))
     }
 
@@ -110,7 +110,7 @@ impl Engine for OpponentEngine {
         self.data.cells()
     }
 
-    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
+    fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         arrays.put_doubles("state", &self.state);
         let [epoch, rmse] = Best::numbers(best);

@@ -106,7 +106,7 @@ impl Engine for SgdEngine {
         }
     }
 
-    fn model(&self) -> Result<Model, Error> {
+    fn model(&mut self) -> Result<Model, Error> {
         Ok(self.workspace.model())
     }
 
@@ -122,7 +122,7 @@ impl Engine for SgdEngine {
         self.divergence.halvings
     }
 
-    fn save(&self, best: Option<Best>) -> Result<StateArrays, Error> {
+    fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error> {
         let mut arrays = StateArrays::default();
         self.workspace.put("", self.workspace.state(), &mut arrays);
         if let Some(best) = &self.best {

@@ -1,0 +1,299 @@
+//! The sampler on a device: draws are made there, and decided upon here.
+//!
+//! Entries, rows, core and the mean of draws stay on the device; what is on this side of it follows when it is asked for: rows
+//! while entries held out judge them, or where coupled matrices are drawn, and everything for a model or a checkpoint.
+
+mod choose;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub(super) use choose::choose;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use s3cmtf_cuda::{Device, Evaluation};
+
+use super::start::Prepared;
+use super::{CORE_FROM, Sampler};
+use crate::Error;
+use crate::model::Model;
+use crate::problem::{Entries, EntrySource};
+use crate::training::checkpoint::StateArrays;
+use crate::training::engine::{Best, Engine, Rmses};
+use crate::training::job::Sets;
+
+/// A sampler whose draws are made on a device.
+pub(super) struct DeviceEngine<D: Device> {
+    /// What the device is called.
+    name: String,
+    /// The state, as of the last time that it was asked for.
+    sampler: Sampler,
+    /// Those that are drawn from.
+    entries: Entries,
+    /// Those that are evaluated on.
+    sets: TestEntries,
+    /// None after a failure.
+    there: Option<There<D>>,
+}
+
+/// Entries to evaluate on, by the rows of the problem; those that are not known are behind the last.
+#[derive(Default)]
+struct TestEntries {
+    reported: Option<Entries>,
+    watched: Option<Entries>,
+    /// Those that are held out for now, see [`super::calibration`].
+    held: Option<Entries>,
+}
+
+/// What is on the device.
+struct There<D: Device> {
+    chain: s3cmtf_cuda::Sampler<D>,
+    reported: Option<Evaluation<D>>,
+    watched: Option<Evaluation<D>>,
+    held: Option<Evaluation<D>>,
+}
+
+impl TestEntries {
+    fn new(sets: &Sets, held: Option<&EntrySource>, rows: &[usize]) -> Result<Self, Error> {
+        let located = |entries: Option<&EntrySource>| {
+            let entries = entries.cloned().map(EntrySource::into_entries).transpose()?;
+            Ok::<_, Error>(entries.map(|entries| entries.known_or(rows)))
+        };
+        let Sets { reported, watched } = sets;
+        Ok(TestEntries {
+            reported: located(reported.as_ref())?,
+            watched: located(watched.as_ref())?,
+            held: located(held)?,
+        })
+    }
+}
+
+impl<D: Device> There<D> {
+    fn new(
+        device: D,
+        sampler: &Sampler,
+        entries: &Entries,
+        sets: &TestEntries,
+    ) -> Result<Self, s3cmtf_cuda::Error> {
+        let mut chain = state::put(device, sampler, entries)?;
+        let mut arranged = |entries: &Option<Entries>| {
+            let given = |entries: &Entries| {
+                let (lists, values) = state::given(entries, sampler.value_scale());
+                chain.evaluation(s3cmtf_cuda::Entries { indices: &lists, values: &values })
+            };
+            entries.as_ref().map(given).transpose()
+        };
+        let (reported, watched, held) =
+            (arranged(&sets.reported)?, arranged(&sets.watched)?, arranged(&sets.held)?);
+        Ok(There { chain, reported, watched, held })
+    }
+}
+
+impl<D: Device> DeviceEngine<D> {
+    /// The engine of what was prepared; `entries` are all of the problem's.
+    fn new(
+        (device, name): (D, String),
+        Prepared { mut sampler, kept, held }: Prepared,
+        entries: &EntrySource,
+        sets: &Sets,
+        epochs: usize,
+    ) -> Result<Self, Error> {
+        let sets = TestEntries::new(sets, held.as_ref(), &sampler.rows())?;
+        let own = kept.unwrap_or_else(|| entries.clone()).into_entries()?;
+        sampler.noise.counts = state::counts(&own, &sampler.rows());
+        if let Some(held) = held {
+            sampler.hold_out(held, entries.clone(), epochs, None)?;
+        }
+        let there = There::new(device, &sampler, &own, &sets);
+        let there = Some(there.map_err(|error| failed(&name, error))?);
+        Ok(DeviceEngine { name, sampler, entries: own, sets, there })
+    }
+
+    fn there(&mut self) -> Result<(&mut Sampler, &mut There<D>), Error> {
+        match &mut self.there {
+            Some(there) => Ok((&mut self.sampler, there)),
+            None => Err(Error::Problem(format!("{} has failed before", self.name))),
+        }
+    }
+
+    /// Draws everything once; `false` if it was interrupted on the way.
+    fn sweep(&mut self, interrupt: &AtomicBool) -> Result<bool, SweepError> {
+        let (sampler, there) = self.there()?;
+        sampler.epoch += 1;
+        let (epoch, chain) = (sampler.epoch as u32, &mut there.chain);
+        chain.rescale(epoch)?;
+        if !sampler.matrices.is_empty() {
+            state::draw_matrices(sampler, chain)?;
+        }
+        let share = sampler.share();
+        for mode in chain.modes() {
+            if interrupt.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            chain.draw_rows(mode, epoch, share)?;
+            if sampler.epoch >= CORE_FROM {
+                chain.draw_shares(mode, epoch)?;
+            }
+        }
+        chain.draw_core(epoch, sampler.epoch >= CORE_FROM)?;
+        if sampler.is_judged() {
+            state::get_draw(sampler, chain)?;
+            sampler.calibrate()?;
+            chain.set_hurdle(sampler.noise.hurdle)?;
+        }
+        if let Some(share) = share {
+            chain.average(share)?;
+            sampler.average.draws += 1;
+            state::average_matrices(sampler, share);
+        }
+        // So that the time of an epoch is its own.
+        chain.device().synchronise()?;
+        Ok(true)
+    }
+
+    /// Lets entries take part that were held out so far and concepts go that are of no use, if it is time to.
+    fn change(&mut self) -> Result<(), Error> {
+        let joins = self.sampler.calibration_ends();
+        if !joins && !self.sampler.may_shed() {
+            return Ok(());
+        }
+        self.get()?;
+        if let Some(entries) = self.sampler.end_calibration()? {
+            self.entries = entries.into_entries()?;
+            self.sets.held = None;
+            self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
+            self.sampler.average = self.sampler.no_mean();
+        }
+        if self.sampler.shed() || joins {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    /// The state as it is on the device.
+    fn get(&mut self) -> Result<(), Error> {
+        let (sampler, there) = self.there()?;
+        let got = state::get(sampler, &there.chain);
+        got.map_err(|error| failed(&self.name, error))
+    }
+
+    /// Puts entries and state on the device anew.
+    fn put(&mut self) -> Result<(), Error> {
+        self.there()?;
+        let Some(There { chain, .. }) = self.there.take() else { return Ok(()) };
+        let there = There::new(chain.into_device(), &self.sampler, &self.entries, &self.sets);
+        self.there = Some(there.map_err(|error| failed(&self.name, error))?);
+        Ok(())
+    }
+}
+
+impl<D: Device> Engine for DeviceEngine<D> {
+    fn epoch(&mut self, _epoch: usize, interrupt: &AtomicBool) -> Result<bool, Error> {
+        let swept = self.sweep(interrupt).map_err(|error| error.of(&self.name))?;
+        if swept {
+            self.change()?;
+        }
+        Ok(swept)
+    }
+
+    fn evaluate(&mut self) -> Result<Rmses, Error> {
+        let name = self.name.clone();
+        let (entries, held) = (self.entries.len(), self.sets.held.as_ref().map_or(0, Entries::len));
+        let lens = [&self.sets.reported, &self.sets.watched].map(|set| set.as_ref().map_or(0, Entries::len));
+        let (sampler, there) = self.there()?;
+        let evaluate = || -> Result<Rmses, s3cmtf_cuda::Error> {
+            let averaged = sampler.is_typical();
+            let There { chain, reported, watched, held: calibration } = there;
+            if averaged {
+                sampler.average.variance = chain.mean_variance()?;
+            }
+            sampler.noise.tau = chain.tau()?;
+            let (range, (_, unit)) = (sampler.allowed(), sampler.value_scale());
+            let rmse = |squares: f64, entries: usize| unit * (squares / entries as f64).sqrt();
+            let mut squares = |set: Option<&Evaluation<D>>| chain.squared_error(set, averaged, range);
+            let mut train = squares(None)?;
+            if calibration.is_some() {
+                train += squares(calibration.as_ref())?;
+            }
+            let mut one = |set: &Option<Evaluation<D>>, len: usize| {
+                let set = set.as_ref();
+                set.map(|set| squares(Some(set)).map(|squares| rmse(squares, len))).transpose()
+            };
+            let (test, watched) = (one(reported, lens[0])?, one(watched, lens[1])?);
+            Ok(Rmses { train: rmse(train, entries + held), test, watched })
+        };
+        let mut evaluate = evaluate;
+        evaluate().map_err(|error| failed(&name, error))
+    }
+
+    fn may_be_best(&self) -> bool {
+        self.sampler.is_typical()
+    }
+
+    fn model(&mut self) -> Result<Model, Error> {
+        self.get()?;
+        self.sampler.model()
+    }
+
+    fn cells(&self) -> f64 {
+        self.entries.len() as f64
+    }
+
+    fn device(&self) -> String {
+        self.name.clone()
+    }
+
+    fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error> {
+        self.get()?;
+        let mut arrays = self.sampler.numbers()?;
+        arrays.put_doubles("best", &Best::numbers(best));
+        Ok(arrays)
+    }
+
+    fn restore(&mut self, mut arrays: StateArrays, epochs: usize) -> Result<Option<Best>, Error> {
+        let mut best = [0.0; 2];
+        arrays.get_doubles("best", &mut best)?;
+        self.sampler.epoch = epochs as u64;
+        if let Some(entries) = self.sampler.end_calibration()? {
+            self.entries = entries.into_entries()?;
+            self.sets.held = None;
+            self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
+        }
+        self.sampler.average = self.sampler.no_mean();
+        self.sampler.restore(arrays)?;
+        self.put()?;
+        Ok(Best::from_numbers(best, epochs))
+    }
+}
+
+/// What can go wrong in a sweep: on the device, or here.
+enum SweepError {
+    There(s3cmtf_cuda::Error),
+    Here(Error),
+}
+
+impl From<s3cmtf_cuda::Error> for SweepError {
+    fn from(error: s3cmtf_cuda::Error) -> Self {
+        SweepError::There(error)
+    }
+}
+
+impl From<Error> for SweepError {
+    fn from(error: Error) -> Self {
+        SweepError::Here(error)
+    }
+}
+
+impl SweepError {
+    fn of(self, device: &str) -> Error {
+        match self {
+            SweepError::There(error) => failed(device, error),
+            SweepError::Here(error) => error,
+        }
+    }
+}
+
+fn failed(device: &str, error: s3cmtf_cuda::Error) -> Error {
+    Error::Device { device: device.to_owned(), source: Box::new(error) }
+}

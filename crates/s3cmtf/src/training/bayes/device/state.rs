@@ -1,0 +1,136 @@
+//! The state of a sampler and its entries, to a device and back.
+
+use rayon::prelude::*;
+use s3cmtf_cuda::{Device, MeanState, Setup, State};
+
+use super::super::Sampler;
+use super::super::coupled::Matrix;
+use super::super::mean::NaturalParams;
+use crate::params::Component;
+use crate::problem::Entries;
+
+type Chain<D> = s3cmtf_cuda::Sampler<D>;
+
+/// The rows of entries, and their values as draws have them, given what those are centred by and divided by.
+pub(super) fn given(entries: &Entries, (mean, spread): (f64, f64)) -> (Vec<&[u32]>, Vec<f32>) {
+    let lists = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
+    let values = entries.values().par_iter().map(|&value| ((f64::from(value) - mean) / spread) as f32);
+    (lists, values.collect())
+}
+
+/// How many entries each row has.
+pub(super) fn counts(entries: &Entries, rows: &[usize]) -> Vec<Vec<u32>> {
+    let of = |(mode, &rows): (usize, &usize)| {
+        let mut counts = vec![0; rows];
+        entries.indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
+        counts
+    };
+    rows.par_iter().enumerate().map(of).collect()
+}
+
+/// Puts entries and the state on a device.
+pub(super) fn put<D: Device>(
+    device: D,
+    sampler: &Sampler,
+    entries: &Entries,
+) -> Result<Chain<D>, s3cmtf_cuda::Error> {
+    let (lists, values) = given(entries, sampler.value_scale());
+    let (rows, core) = (sampler.rows(), &sampler.core);
+    let entries = s3cmtf_cuda::Entries { indices: &lists, values: &values };
+    let setup = Setup {
+        relevant: core.relevant_modes(),
+        by_set: !core.one_set,
+        row_noise: !sampler.without.contains(&Component::RowNoise),
+        ..Setup::new(&rows, &sampler.ranks, entries, &core.zero, sampler.seed)
+    };
+    let average = &sampler.average;
+    let mean = (average.draws > 0).then(|| MeanState {
+        natural_params: average.natural_params.iter().map(|own| own.values().to_vec()).collect(),
+        core: average.core.clone(),
+        variance: average.variance,
+        shares: average.shares.clone(),
+    });
+    let noise = &sampler.noise;
+    let state = State {
+        factors: sampler.factors.clone(),
+        roots: noise.roots.clone(),
+        nu: noise.nu.clone(),
+        core: core.values.clone(),
+        sets: core.sets[..1 << rows.len()].to_vec(),
+        concepts: core.concepts.clone(),
+        tau: noise.tau,
+        hurdle: noise.hurdle,
+        mean,
+    };
+    let mut chain = Chain::new(device, &setup, &state)?;
+    put_means(sampler, &mut chain)?;
+    Ok(chain)
+}
+
+/// Takes over what the device has drawn, and the mean of it.
+pub(super) fn get<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    let State { factors, roots, nu, core, sets, concepts, tau, mean, .. } = chain.state()?;
+    sampler.factors = factors;
+    (sampler.noise.roots, sampler.noise.nu, sampler.noise.tau) = (roots, nu, tau);
+    sampler.core.values = core;
+    sampler.core.sets[..sets.len()].copy_from_slice(&sets);
+    sampler.core.concepts = concepts;
+    if let Some(MeanState { natural_params, core, variance, shares }) = mean {
+        let average = &mut sampler.average;
+        let natural_params = natural_params.into_iter().zip(&sampler.ranks);
+        average.natural_params =
+            natural_params.map(|(numbers, &rank)| NaturalParams::new(rank, numbers)).collect();
+        (average.core, average.variance, average.shares) = (core, variance, shares);
+    }
+    Ok(())
+}
+
+/// Takes over rows and core alone.
+pub(super) fn get_draw<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    for (mode, factor) in sampler.factors.iter_mut().enumerate() {
+        *factor = chain.rows(mode)?;
+    }
+    sampler.core.values = chain.core()?;
+    Ok(())
+}
+
+/// Draws coupled matrices, here, given rows that have just been scaled anew, and puts the means on the device that they give the
+/// rows.
+pub(super) fn draw_matrices<D: Device>(
+    sampler: &mut Sampler,
+    chain: &mut Chain<D>,
+) -> Result<(), s3cmtf_cuda::Error> {
+    sampler.noise.tau = chain.tau()?;
+    for mode in coupled_modes(sampler) {
+        let by = chain.scales(mode)?;
+        sampler.average.rescale_columns(mode, &by, &sampler.matrices);
+        for (k, &by) in by.iter().enumerate().skip(1) {
+            let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
+            coupled.for_each(|matrix| matrix.rescale(k, by));
+        }
+        sampler.factors[mode] = chain.rows(mode)?;
+    }
+    sampler.draw_matrices();
+    put_means(sampler, chain)
+}
+
+fn put_means<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    for mode in coupled_modes(sampler) {
+        let means = sampler.prior_means(mode);
+        chain.set_prior_means(mode, Some(&means[..]).filter(|means| !means.is_empty()))?;
+    }
+    Ok(())
+}
+
+/// Takes coupled matrices into the mean.
+pub(super) fn average_matrices(sampler: &mut Sampler, share: f32) {
+    let (tau, (_, spread)) = (sampler.noise.tau, sampler.value_scale());
+    let weighed = |matrix: &Matrix| matrix.weight(tau, spread);
+    let matrices = sampler.matrices.iter().map(|matrix| (matrix.columns(), weighed(matrix)));
+    sampler.average.end_columns(share, matrices);
+}
+
+fn coupled_modes(sampler: &Sampler) -> Vec<usize> {
+    let has = |mode: &usize| sampler.matrices.iter().any(|matrix| matrix.mode == *mode);
+    (0..sampler.ranks.len()).filter(has).collect()
+}

@@ -1,0 +1,184 @@
+//! Whole runs on an emulated device beside those of this machine's own sampler.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use s3cmtf_cuda::Emulator;
+
+use super::super::Sampler;
+use super::super::engine::BayesEngine;
+use super::super::start::Prepared;
+use super::DeviceEngine;
+use crate::model::{Model, locate};
+use crate::nodes::ALONE;
+use crate::params::{CheckedParams, Params};
+use crate::problem::{Absent, Coupled, Entries, EntrySource, Problem};
+use crate::training::Checkpoint;
+use crate::training::checkpoint::{CheckpointMeta, Checkpointer};
+use crate::training::engine::Engine;
+use crate::training::job::{FitJob, FitResult, RunContext, Sets};
+use crate::training::train::train;
+use crate::world::{World, WorldParams, generate};
+
+/// Where a run is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum On {
+    Host,
+    Device,
+}
+
+#[derive(Clone)]
+struct Case {
+    problem: Problem,
+    entries: EntrySource,
+    test: Entries,
+    params: Params,
+}
+
+impl Case {
+    fn new(params: Params, with_matrix: bool) -> Self {
+        let shape =
+            WorldParams { users: 120, businesses: 60, ratings: 2400, noise: 0.4, ..WorldParams::default() };
+        let World { ratings, test, categories, .. } = generate(&shape);
+        let mut builder = Problem::builder(ratings).sizes(vec![120, 60, 24]);
+        if with_matrix {
+            builder = builder.couple(Coupled::new(1, Absent::Zeros, categories).unwrap());
+        }
+        let mut problem = builder.build().unwrap();
+        let entries = EntrySource::Memory(problem.take_entries());
+        let test = locate(problem.modes(), &test).unwrap();
+        Case { problem, entries, test, params }
+    }
+
+    /// Runs on a device, from a checkpoint if there is one; returns the checkpoint after so many epochs, too.
+    fn run(&self, on: On, from: Option<Checkpoint>, keep: usize) -> (FitResult, Option<Checkpoint>) {
+        let checked = self.params.checked(&self.problem).unwrap();
+        let CheckedParams::Bayes(own) = &checked else { panic!("{checked:?}") };
+        let about = CheckpointMeta::new(None, self.params.clone(), None, Default::default());
+        let mut kept = None;
+        let save = |checkpoint: Checkpoint| {
+            if checkpoint.about.history.len() == keep {
+                kept = Some(checkpoint);
+            }
+        };
+        let (never, observe) = (AtomicBool::new(false), &mut |_: &_| {});
+        let mut context = RunContext {
+            params: &checked,
+            warm: None,
+            budget: None,
+            interrupt: &never,
+            told: &never,
+            nodes: &ALONE,
+            observe,
+            checkpointer: Checkpointer::new(Some((Duration::ZERO, Box::new(save))), from, about, &ALONE)
+                .unwrap(),
+        };
+        let sets = || Sets { reported: Some(EntrySource::Memory(self.test.clone())), watched: None };
+        let job =
+            FitJob { problem: &self.problem, entries: self.entries.clone(), params: &checked, sets: sets() };
+        let mut engine: Box<dyn Engine> = match on {
+            On::Host => Box::new(BayesEngine::new(job, own, &context).unwrap()),
+            On::Device => {
+                let prepared = Prepared::new(&self.problem, &self.entries, own, None, &ALONE).unwrap();
+                let (named, epochs) = ((Emulator, "emulator".to_owned()), own.common.epochs);
+                Box::new(DeviceEngine::new(named, prepared, &self.entries, &sets(), epochs).unwrap())
+            }
+        };
+        let result = train(engine.as_mut(), checked.common(), &mut context).unwrap();
+        drop(engine);
+        drop(context);
+        (result, kept)
+    }
+
+    fn predict(&self, model: &Model) -> Vec<f32> {
+        model.predict_located(self.test.clone(), true)
+    }
+}
+
+/// The root of the mean squared difference.
+fn apart(a: &[f32], b: &[f32]) -> f64 {
+    let squares: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    (squares / a.len() as f64).sqrt()
+}
+
+/// Both samplers draw from the same distribution: their models differ no more than those of two seeds of one do.
+fn agree(case: &Case) {
+    let (device, _) = case.run(On::Device, None, 0);
+    let (host, _) = case.run(On::Host, None, 0);
+    let other = Case { params: Params { seed: 7, ..case.params.clone() }, ..case.clone() };
+    let (seed, _) = other.run(On::Host, None, 0);
+    assert_eq!(device.device, ("emulator".to_owned(), None));
+    let ([device_rmse, host_rmse], seed_rmse) =
+        ([&device, &host].map(|result| result.test_rmse.unwrap()), seed.test_rmse.unwrap());
+    assert!((device_rmse / host_rmse - 1.0).abs() < 0.02, "{device_rmse}, {host_rmse} and {seed_rmse}");
+    assert!(
+        (device.train_rmse / host.train_rmse - 1.0).abs() < 0.03,
+        "{} {}",
+        device.train_rmse,
+        host.train_rmse
+    );
+    let [device_values, host_values, seed_values] =
+        [&device, &host, &seed].map(|result| case.predict(&result.model));
+    let (devices, seeds) = (apart(&device_values, &host_values), apart(&seed_values, &host_values));
+    assert!(devices < 1.4 * seeds, "{devices} from the host's, two seeds of which are {seeds} apart");
+    let [device_std, host_std] = [&device, &host].map(|result| result.model.std_located(&case.test).unwrap());
+    let mean = |stds: &[f32]| stds.iter().sum::<f32>() / stds.len() as f32;
+    let ratio = mean(&device_std) / mean(&host_std);
+    assert!((ratio - 1.0).abs() < 0.1, "standard deviations of {ratio} times the host's");
+}
+
+#[test]
+fn a_device_comes_to_the_model_of_the_host() {
+    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, false));
+}
+
+#[test]
+fn a_device_comes_to_the_model_of_the_host_with_a_coupled_matrix() {
+    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, true));
+}
+
+#[test]
+fn a_device_goes_on_with_fewer_concepts() {
+    let case = Case::new(Params { ranks: vec![5], epochs: 20, ..Params::default() }, true);
+    let checked = case.params.checked(&case.problem).unwrap();
+    let CheckedParams::Bayes(own) = &checked else { panic!("{checked:?}") };
+    let prepared = Prepared::new(&case.problem, &case.entries, own, None, &ALONE).unwrap();
+    let sets = Sets { reported: Some(EntrySource::Memory(case.test.clone())), watched: None };
+    let named = (Emulator, "emulator".to_owned());
+    let mut engine = DeviceEngine::new(named, prepared, &case.entries, &sets, 20).unwrap();
+    let go = |engine: &mut DeviceEngine<Emulator>| {
+        (1..=10).for_each(|epoch| assert!(engine.epoch(epoch, &AtomicBool::new(false)).unwrap()));
+        engine.evaluate().unwrap()
+    };
+    go(&mut engine);
+    engine.get().unwrap();
+    engine.sampler.reduce(&[4, 3, 2]);
+    engine.put().unwrap();
+    let device = go(&mut engine).train;
+    assert_eq!(engine.model().unwrap().core().ranks(3), [4, 3, 2]);
+    let mut host = Sampler::new(&case.problem, case.entries.clone(), own, None, None, &ALONE).unwrap();
+    (0..10).for_each(|_| assert!(host.epoch(&AtomicBool::new(false)).unwrap()));
+    host.reduce(&[4, 3, 2]);
+    (0..10).for_each(|_| assert!(host.epoch(&AtomicBool::new(false)).unwrap()));
+    let (host, _) = host.rmse(&[]).unwrap();
+    assert!((device / host - 1.0).abs() < 0.05, "{device} on the device, {host} on the host");
+}
+
+#[test]
+fn either_goes_on_from_a_checkpoint_of_the_other() {
+    let case = Case::new(Params { ranks: vec![4], epochs: 60, ..Params::default() }, true);
+    // While entries are held out; when all take part; and when draws count.
+    for at in [25, 40, 55] {
+        let (whole, kept) = case.run(On::Device, None, at);
+        let (same, _) = case.run(On::Device, kept.clone(), 0);
+        assert_eq!(same.model, whole.model, "gone on from epoch {at}");
+        let (other, _) = case.run(On::Host, kept, 0);
+        let (rmse, expected) = (other.test_rmse.unwrap(), whole.test_rmse.unwrap());
+        assert!((rmse / expected - 1.0).abs() < 0.03, "{rmse} on the host from epoch {at}, {expected}");
+    }
+    let (whole, kept) = case.run(On::Host, None, 55);
+    let (other, _) = case.run(On::Device, kept, 0);
+    let (rmse, expected) = (other.test_rmse.unwrap(), whole.test_rmse.unwrap());
+    assert!((rmse / expected - 1.0).abs() < 0.03, "{rmse} on the device from epoch 55, {expected}");
+}
