@@ -26,7 +26,9 @@ impl Entries<'_> {
         }
         let bits: u32 = rows.iter().map(|&rows| bits(rows)).sum();
         if bits > u128::BITS {
-            return wrong(format!("modes have too many rows: one of each takes {bits} bits, and not 128"));
+            return wrong(format!(
+                "modes have too many rows: one of each is {bits} bits, of which 128 are possible"
+            ));
         }
         for (mode, (indices, &rows)) in self.indices.iter().zip(rows).enumerate() {
             if indices.len() != self.values.len() {

@@ -36,7 +36,7 @@ impl<D: Device> Sampler<D> {
         let scales = ranks.iter().map(|&rank| Array::zeros(device, rank)).collect::<Result<Vec<_>, _>>()?;
         let all_scales = Array::zeros(device, ranks.iter().sum())?;
         // From here on, what there is is neither of the old ranks nor of the new ones.
-        self.lost = true;
+        (self.lost, self.whole) = (true, false);
         self.identity = Arc::new(());
         (self.ranks, self.pads) = (ranks.to_vec(), ranks.iter().map(|&rank| pad(rank)).collect());
         (self.draw, self.mean_model, self.core, self.mean) = (draw, mean_model, core, None);

@@ -113,7 +113,7 @@ impl<D: Device> Sampler<D> {
         };
         let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose();
         let tuples = match tuples {
-            // Sums over entries need less.
+            // Sums over entries may need less.
             Err(Error::OutOfMemory(_)) if setup.form == Form::Auto => None,
             tuples => tuples?,
         };
@@ -244,6 +244,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If it is none, or the device fails.
     pub fn set_hurdle(&mut self, hurdle: f64) -> Result<(), Error> {
+        self.check()?;
         if !is_precision(hurdle) {
             return Err(Error::Problem(format!("{hurdle} is no precision")));
         }
