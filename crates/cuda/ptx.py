@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels to PTX, which a driver compiles for its GPU.
 
-    ptx.py           writes ptx/*.ptx.gz anew
+    ptx.py           writes ptx/*.ptx.gz anew, and sources.crc, by which `cargo test` knows what they were made of
     ptx.py --check   fails if they are not what the sources give
 
 No GPU and no CUDA installation are needed: the compiler is NVRTC, from a pinned package that is put in a virtual environment
@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 import venv
+import zlib
 
 COMPILER = "nvidia-cuda-nvrtc-cu12==12.0.140"
 # The oldest GPUs that are supported: Volta.
@@ -62,6 +63,15 @@ def build(nvrtc: ctypes.CDLL, source: str, defines: list[str]) -> str:
     return text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
 
 
+def sources() -> str:
+    """The checksum of all that is compiled, as src/cuda.rs computes it."""
+    crc = 0
+    for path in sorted(KERNELS.iterdir()):
+        if path.suffix in {".cu", ".h"} and not path.name.startswith("emulator"):
+            crc = zlib.crc32(path.name.encode() + path.read_bytes(), crc)
+    return f"{crc:08x}\n"
+
+
 def main() -> None:
     """Writes or checks all modules."""
     check = sys.argv[1:] == ["--check"]
@@ -80,6 +90,11 @@ def main() -> None:
             path.write_bytes(gzip.compress(ptx, 9, mtime=0))
         elif not path.exists() or gzip.decompress(path.read_bytes()) != ptx:
             old.append(path.name)
+    crc = PTX / "sources.crc"
+    if not check:
+        crc.write_text(sources())
+    elif not crc.exists() or crc.read_text() != sources():
+        old.append(crc.name)
     if old:
         sys.exit(f"not what the sources give: {', '.join(old)}; run {pathlib.Path(__file__).name}")
 

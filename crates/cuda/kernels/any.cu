@@ -1,9 +1,8 @@
 // The kernels of ranks for which there is no module: slower, and right for any.
 
-// See sums.cu; the sums are kept where they go.
-KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
+// See sums.cu; the sums are kept where they go. `staged` designs at a time are in shared memory.
+KERNEL sums_any(u32 pad, u32 staged, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
                 const float* __restrict__ designs, float* __restrict__ out, float* __restrict__ squares) {
-    const u32 SOME = 16;
     Task task = tasks[blockIdx.x];
     float* room = SHARED(float);
     u32 triangle = pad * (pad + 1) / 2, numbers = triangle + pad;
@@ -12,8 +11,8 @@ KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict
     float square = 0.0f;
     // A value is one more number of its design.
     u32 width = pad + 1;
-    for (u32 first = task.start; first < task.end; first += SOME) {
-        u32 some = task.end - first < SOME ? task.end - first : SOME;
+    for (u32 first = task.start; first < task.end; first += staged) {
+        u32 some = task.end - first < staged ? task.end - first : staged;
         __syncthreads();
         for (u32 i = threadIdx.x; i < some * width; i += blockDim.x) {
             Entry entry = entries[first + i / width];
@@ -39,11 +38,10 @@ KERNEL sums_any(u32 pad, const Task* __restrict__ tasks, const Entry* __restrict
 REGISTER(sums_any)
 
 // See leaves.cu; a block for each task, whose threads share an entry's numbers.
-KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const Entry* __restrict__ entries,
-                  const float* __restrict__ designs,
-                  const float* __restrict__ node_roots, const float* __restrict__ factor,
+KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, u32, const Entry* __restrict__ entries,
+                  const float* designs, const float* __restrict__ node_roots, const float* __restrict__ factor,
                   const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                  float lowest, float highest, float* __restrict__ out, double* __restrict__ squares) {
+                  float lowest, float highest, float* out, double* __restrict__ squares) {
     Task task = tasks[blockIdx.x];
     double* room = SHARED(double);
     float* sums = reinterpret_cast<float*>(room + blockDim.x);
@@ -61,14 +59,14 @@ KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, const Entr
         double part = 0.0;
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * there[k];
         float prediction = (float)block_sum(part, room), value = entries[entry].value, root = base * row_roots[row], made;
-        float error = visit == 2 ? fminf(fmaxf(prediction, lowest), highest) - value : root * (value - prediction);
+        float error = visit == ERRORS ? at_most(at_least(prediction, lowest), highest) - value : root * (value - prediction);
         square += (double)error * error;
-        made = visit == 0 ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;
+        made = visit == RESIDUALS ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * there[k];
     }
-    if (visit != 2) {
+    if (visit != ERRORS) {
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
     }
-    if (threadIdx.x == 0 && visit != 1) squares[task.slot] = square;
+    if (threadIdx.x == 0 && visit != WEIGHED) squares[task.slot] = square;
 }
 REGISTER(leaves_any)

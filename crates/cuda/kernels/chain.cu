@@ -68,7 +68,8 @@ REGISTER(widen)
 static const u32 UNFOLDED = 32;
 
 // For each task, the sum over some children of a node of their weights times what they have. Threads have a float4 of sums each;
-// if that leaves some, several take turns in the children.
+// if that leaves some, several take turns in the children. Only the weights of a block's own concepts are in shared memory, so
+// that it is enough for any number of concepts.
 KERNEL unfold(const Folding* __restrict__ foldings, const u32* __restrict__ rows, const Task* __restrict__ tasks, u32 len,
               const float* __restrict__ below, float* __restrict__ out) {
     const Folding& folding = *foldings;
@@ -78,20 +79,26 @@ KERNEL unfold(const Folding* __restrict__ foldings, const u32* __restrict__ rows
     u32 cell = blockIdx.y * blockDim.x + threadIdx.x, turn = 0;
     if (turns > 1) turn = threadIdx.x / cells, cell = threadIdx.x % cells;
     bool busy = cell < cells && turn < turns;
-    u32 k = cell / quads, quad = cell % quads;
+    u32 k = cell / quads, quad = cell % quads, first_concept = 0, end = concepts;
+    if (turns == 1) {
+        u32 first_cell = blockIdx.y * blockDim.x, rest = cells - first_cell;
+        first_concept = first_cell / quads;
+        end = (first_cell + (rest < blockDim.x ? rest : blockDim.x) - 1) / quads + 1;
+    }
+    u32 own = end - first_concept;
     float* weights = SHARED(float);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (u32 first = task.start; first < task.end; first += UNFOLDED) {
         u32 some = task.end - first < UNFOLDED ? task.end - first : UNFOLDED;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < some * concepts; i += blockDim.x) {
-            u32 child = first + i / concepts;
-            weights[i] = weight_of(folding, rows + (u64)child * folding.modes, i % concepts);
+        for (u32 i = threadIdx.x; i < some * own; i += blockDim.x) {
+            u32 child = first + i / own;
+            weights[i] = weight_of(folding, rows + (u64)child * folding.modes, first_concept + i % own);
         }
         __syncthreads();
         for (u32 i = turn; busy && i < some; i += turns) {
             float4 there = reinterpret_cast<const float4*>(below)[(u64)(first + i) * quads + quad];
-            float weight = weights[i * concepts + k];
+            float weight = weights[i * own + k - first_concept];
             sum.x += weight * there.x, sum.y += weight * there.y, sum.z += weight * there.z, sum.w += weight * there.w;
         }
     }

@@ -31,7 +31,7 @@ KERNEL begin_core(const Shape* __restrict__ shapes, const float* __restrict__ gr
 REGISTER(begin_core)
 
 // One block: a step, given the direction's product with the data's part of the system.
-KERNEL step_core(u32 len, u32 first, const float* __restrict__ product, const unsigned char* __restrict__ zero,
+KERNEL BOUNDS(1024, 1) step_core(u32 len, u32 first, const float* __restrict__ product, const unsigned char* __restrict__ zero,
                  const double* __restrict__ precisions, Scalars* __restrict__ scalars, double* __restrict__ values,
                  double* __restrict__ residual, double* __restrict__ direction, float* __restrict__ narrow,
                  float* __restrict__ core) {

@@ -53,6 +53,34 @@ struct Scalars {
     double nu[MOST_MODES];
 };
 
+// What a pass over entries makes of each.
+enum Visit {
+    // Errors with their random part, and the sum of their squares.
+    RESIDUALS = 0,
+    // Predictions times their precision.
+    WEIGHED = 1,
+    // The sum of squared errors of predictions cut off at a range.
+    ERRORS = 2,
+};
+
+// The concept of each mode that is its offset.
+static const u32 OFFSET = 1;
+
+// The precision of a row's entries without the shares of their other rows.
+DEVICE double weight_of_row(const Scalars* scalars, const float* roots, u32 row) {
+    return scalars->tau * (double)roots[row] * (double)roots[row];
+}
+
+DEVICE double prior_of(const Scalars* scalars, u32 concept) { return concept > OFFSET ? scalars->hurdle : 1.0; }
+
+// Where a row's distribution is pulled to: by its entries, less what the first concept explains of them, and by the mean of its
+// prior, if there is one.
+DEVICE double pull_of(const float* sums, u32 triangle, u32 concept, double weight, double prior, const float* mean) {
+    double pull = weight * ((double)sums[triangle + concept] - (double)sums[concept * (concept + 1) / 2]);
+    if (mean) pull += prior * (double)mean[concept];
+    return pull;
+}
+
 // The ranks of a core, and how far apart the numbers of neighbouring concepts are.
 struct Shape {
     u32 order;
@@ -91,6 +119,17 @@ struct Split {
     u32 first;
     u32 count;
 };
+
+// Bounds that keep NaN, where fmin and fmax would make a number of it: what has gone wrong must not look like a good result.
+template <class T>
+DEVICE T at_least(T value, T least) {
+    return value < least ? least : value;
+}
+
+template <class T>
+DEVICE T at_most(T value, T most) {
+    return value > most ? most : value;
+}
 
 // The sum of a number of each thread of a block, in a fixed order; `room` has a number per thread.
 DEVICE double block_sum(double value, double* room) {

@@ -12,11 +12,16 @@ namespace MODULE {
 #define MODULE common
 namespace common {
 #include "common.cu"
+#include "emulator_tests.h"
 }
 #endif
 
 extern "C" __attribute__((visibility("default"))) int emulator_launch(const char* name, const unsigned* grid,
-                                                                      unsigned threads, void** parameters) {
+                                                                      unsigned threads, unsigned shared,
+                                                                      void** parameters) {
+    if (threads > emulator::MOST_THREADS || shared > emulator::MOST_SHARED || grid[1] > emulator::MOST_ROWS_OF_BLOCKS) {
+        return emulator::TOO_LARGE;
+    }
     for (const auto& entry : emulator::entries()) {
         if (std::strcmp(entry.name, name) != 0) continue;
         if (!emulator::state) {
@@ -28,13 +33,14 @@ extern "C" __attribute__((visibility("default"))) int emulator_launch(const char
         emulator::state->argument = &call;
         emulator::state->grid_dim = {grid[0], grid[1], 1};
         emulator::state->block_dim = {threads, 1, 1};
+        emulator::state->shared = shared;
         for (unsigned y = 0; y < grid[1]; ++y) {
             for (unsigned x = 0; x < grid[0]; ++x) {
                 emulator::state->block_idx = {x, y, 0};
-                emulator::run_block();
+                if (!emulator::run_block()) return emulator::WRITTEN_BEHIND;
             }
         }
-        return 1;
+        return emulator::DONE;
     }
-    return 0;
+    return emulator::NO_KERNEL;
 }

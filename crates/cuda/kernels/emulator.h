@@ -1,7 +1,9 @@
 // Enough of CUDA C++ to compile the kernels as plain C++ and to run a block's threads as fibers, one block after the other, for
-// tests on machines without a GPU. It sees no races, and no limits of a launch.
+// tests on machines without a GPU. It sees no races. Limits of a launch are those of a GPU, shared memory has no numbers in it when
+// a block begins, and writing behind it is an error.
 #pragma once
 
+#include <algorithm>
 #include <csetjmp>
 #include <cmath>
 #include <cstdio>
@@ -40,7 +42,13 @@ inline float __uint_as_float(unsigned bits) {
 
 namespace emulator {
 const unsigned MOST_THREADS = 1024, WARP = 32;
+const unsigned MOST_ROWS_OF_BLOCKS = 65535, MOST_SHARED = 64 << 10, BEHIND = 4 << 10;
+// In all bytes it is NaN as a float or a double, and no place as a number.
+const unsigned char NOTHING = 0xff;
 const size_t STACK = 64 << 10;
+
+// What becomes of a launch.
+enum Outcome { NO_KERNEL = 0, DONE = 1, TOO_LARGE = 2, WRITTEN_BEHIND = 3 };
 
 // Room for those who wait for each other: when all have come, they go on.
 struct Barrier {
@@ -57,7 +65,9 @@ struct Fiber {
 
 // What runs on one thread of the host, so that tests can run beside each other.
 struct State {
-    alignas(16) unsigned char shared_memory[256 << 10];
+    // And something behind it.
+    alignas(16) unsigned char shared_memory[MOST_SHARED + BEHIND];
+    unsigned shared;
     Fiber fibers[MOST_THREADS];
     jmp_buf scheduler;
     Fiber* running;
@@ -111,9 +121,11 @@ inline void resume(Fiber& fiber) {
     setcontext(&fiber.start);
 }
 
-inline void run_block() {
+// Runs a block; false if it has written behind its shared memory.
+inline bool run_block() {
     unsigned threads = state->block_dim.x, left = threads;
     state->block_barrier = {};
+    std::memset(state->shared_memory, NOTHING, state->shared + BEHIND);
     for (auto& barrier : state->warp_barriers) barrier = {};
     for (unsigned thread = 0; thread < threads; ++thread) {
         state->fibers[thread].thread = thread;
@@ -130,6 +142,8 @@ inline void run_block() {
             if (state->fibers[thread].over) left -= 1;
         }
     }
+    const unsigned char* behind = state->shared_memory + state->shared;
+    return std::all_of(behind, behind + BEHIND, [](unsigned char byte) { return byte == NOTHING; });
 }
 
 template <class... A, size_t... I>
@@ -200,5 +214,5 @@ T shuffle(T value, int lane) {
 #define __shfl_sync(mask, value, lane) emulator::shuffle(value, lane)
 #define __shfl_xor_sync(mask, value, lanes) emulator::shuffle_xor(value, lanes)
 
-// Runs a kernel; 0 if there is none of this name.
-extern "C" int emulator_launch(const char* name, const unsigned* grid, unsigned threads, void** parameters);
+// Runs a kernel, and says what has become of it.
+extern "C" int emulator_launch(const char* name, const unsigned* grid, unsigned threads, unsigned shared, void** parameters);

@@ -1,24 +1,15 @@
 // Passes over the entries of nodes: what the node's design and a row predict of each, and what is made of that.
 
-enum Visit {
-    // Errors with their random part, and the sum of their squares.
-    RESIDUALS = 0,
-    // Predictions times their precision.
-    WEIGHED = 1,
-    // The sum of squared errors of predictions cut off at a range.
-    ERRORS = 2,
-};
-
 static const int LEAF_LANES = 8;
 
 // `out` gets for each task the sum over its entries of what is made of each times its row, `squares` that of squared errors.
-KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
-                             const float* __restrict__ designs,
-                             const float* __restrict__ node_roots, const float* __restrict__ factor,
+// `out` may be where `designs` are.
+KERNEL BOUNDS(128, 2) leaves(u32, u32 visit, const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
+                             const float* designs, const float* __restrict__ node_roots, const float* __restrict__ factor,
                              const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed,
-                             u32 epoch, float lowest, float highest, float* __restrict__ out,
-                             double* __restrict__ squares) {
-    u32 place = (blockIdx.x * blockDim.x + threadIdx.x) / LEAF_LANES, lane = threadIdx.x % LEAF_LANES;
+                             u32 epoch, float lowest, float highest, float* out, double* __restrict__ squares) {
+    // Threads are too many for 32 bits.
+    u32 place = blockIdx.x * (blockDim.x / LEAF_LANES) + threadIdx.x / LEAF_LANES, lane = threadIdx.x % LEAF_LANES;
     Task task = {0, 0, NONE, 0};
     if (place < count) task = tasks[place];
     float design[PAD], sums[PAD];
@@ -47,7 +38,7 @@ KERNEL BOUNDS(128, 2) leaves(u32 visit, const Task* __restrict__ tasks, u32 coun
         }
         float made;
         if (visit == ERRORS) {
-            float error = fminf(fmaxf(prediction, lowest), highest) - value;
+            float error = at_most(at_least(prediction, lowest), highest) - value;
             square += (double)error * error;
             continue;
         }

@@ -57,9 +57,9 @@ KERNEL draw_shares(u32 mode, u32 modes, u32 rows, const u32* __restrict__ counts
     double nu = scalars->nu[mode], tau = scalars->tau, entries, sum;
     counted(counts[row], errors[row], tau, &entries, &sum);
     // All of them and `tau` must not be beyond what can be told apart.
-    double most = pow(fmax(MOST_PRECISION / tau, 1.0), 1.0 / (double)modes);
+    double most = pow(at_least(MOST_PRECISION / tau, 1.0), 1.0 / (double)modes);
     Random random(seed, SHARES, mode, row, epoch);
-    roots[row] = (float)sqrt(fmin(random.gamma(0.5 * (nu + entries), 0.5 * (nu + sum)), most));
+    roots[row] = (float)sqrt(at_most(random.gamma(0.5 * (nu + entries), 0.5 * (nu + sum)), most));
 }
 REGISTER(draw_shares)
 
@@ -109,11 +109,11 @@ KERNEL draw_tau(const double* __restrict__ parts, u32 count, u64 entries, u32 dr
     double squares = 0.0;
     for (u32 i = 0; i < count; ++i) squares += parts[i];
     // Sums over tuples may be off by a rounding.
-    squares = fmax(squares, 0.0);
+    squares = at_least(squares, 0.0);
     scalars->squares = squares;
     if (!draw) return;
     Random random(seed, TAU, 0, 0, epoch);
-    scalars->tau = fmin(random.gamma(1.0 + 0.5 * (double)entries, 1.0 + 0.5 * squares), MOST_PRECISION);
+    scalars->tau = at_most(random.gamma(1.0 + 0.5 * (double)entries, 1.0 + 0.5 * squares), MOST_PRECISION);
 }
 REGISTER(draw_tau)
 

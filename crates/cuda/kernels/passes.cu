@@ -27,7 +27,7 @@ KERNEL pass_tuples(u32 visit, u32 tuples, u32 batch, u32 pad, const float* __res
             product += own[place] * along[l];
         }
         float made = root * root * product;
-        if (visit == 0) {
+        if (visit == RESIDUALS) {
             float pull = own[triangle + k];
             made = root * root * (pull - product) + root * own[triangle + pad + k] * scatter;
             double share = (double)root * root;
@@ -36,7 +36,7 @@ KERNEL pass_tuples(u32 visit, u32 tuples, u32 batch, u32 pad, const float* __res
         }
         designs[(u64)first * pad + i] = made;
     }
-    if (visit == 0) {
+    if (visit == RESIDUALS) {
         square = block_sum(square, room);
         if (threadIdx.x == 0) squares[blockIdx.x] = square;
     }

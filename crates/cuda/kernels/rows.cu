@@ -1,9 +1,6 @@
 // Draws of rows of any rank, given the sums over their entries; the rows that averages of these ask for; the scale of concepts.
 // solves.cu has the draws of ranks that are compiled for.
 
-// The concept of each mode that is its offset.
-static const u32 OFFSET = 1;
-
 // Some lanes of a warp that share a small symmetric system: its lower triangle row by row, its diagonal, its right side.
 struct System {
     u32 free;
@@ -20,7 +17,7 @@ struct System {
         for (u32 j = 0; j < free; ++j) {
             double rest = diagonal[j];
             for (u32 k = 0; k < j; ++k) rest -= at(j, k) * at(j, k);
-            double pivot = sqrt(fmax(fmax(rest, LEAST_PIVOT * diagonal[j]), LEAST_NUMBER));
+            double pivot = sqrt(at_least(at_least(rest, LEAST_PIVOT * diagonal[j]), LEAST_NUMBER));
             for (u32 i = j + 1 + lane; i < free; i += lanes) {
                 double sum = at(i, j);
                 for (u32 k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
@@ -62,35 +59,40 @@ DEVICE System system_of(u32 rank, u32 lanes, double* scratch) {
     return {rank - 1, threadIdx.x % lanes, lanes, own, side + rank, side};
 }
 
+// Visits all rows, a group of lanes each. Groups without a row do as others do, so that lanes can wait for each other, and leave
+// nothing: `real` says so.
+template <class F>
+DEVICE void for_each_row(u32 rows, u32 lanes, F visit) {
+    u32 groups = blockDim.x / lanes, turns = (rows + gridDim.x * groups - 1) / (gridDim.x * groups);
+    for (u32 turn = 0; turn < turns; ++turn) {
+        u32 row = (turn * gridDim.x + blockIdx.x) * groups + threadIdx.x / lanes;
+        bool real = row < rows;
+        visit(real ? row : 0, real);
+        __syncwarp();
+    }
+}
+
 // Draws rows: first concept 1, the others from their distribution given that. `errors` gets each row's sum of squared errors.
 KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ sums,
-                 const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ roots,
-                 const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors, double* __restrict__ scratch) {
+                     const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ roots,
+                     const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor,
+                     double* __restrict__ errors, double* __restrict__ scratch) {
     System system = system_of(rank, lanes, scratch);
     u32 free = system.free, lane = system.lane, triangle = pad * (pad + 1) / 2;
     double* partial = system.diagonal + rank;
-    u32 groups = gridDim.x * (blockDim.x / lanes);
-    u32 turns = (rows + groups - 1) / groups;
-    for (u32 turn = 0; turn < turns; ++turn) {
-        u32 row = (turn * gridDim.x + blockIdx.x) * (blockDim.x / lanes) + threadIdx.x / lanes;
-        bool real = row < rows;
-        // Groups without a row do as others do, so that lanes can wait for each other.
-        if (!real) row = 0;
+    for_each_row(rows, lanes, [&](u32 row, bool real) {
         const float* own = sums + (u64)row * (triangle + pad);
-        double weight = scalars->tau * (double)roots[row] * (double)roots[row];
+        const float* mean = means ? means + (u64)row * rank : nullptr;
+        double weight = weight_of_row(scalars, roots, row);
         for (u32 k = 0; k < free; ++k) {
             const float* line = own + (k + 1) * (k + 2) / 2;
-            double prior = k + 1 > OFFSET ? scalars->hurdle : 1.0;
+            double prior = prior_of(scalars, k + 1);
             for (u32 l = lane; l <= k; l += lanes) {
                 double number = weight * (double)line[l + 1] + (l == k ? prior : 0.0);
                 system.at(k, l) = number;
                 if (l == k) system.diagonal[k] = number;
             }
-            if (k % lanes == lane) {
-                double pull = weight * ((double)own[triangle + k + 1] - (double)line[0]);
-                if (means) pull += prior * (double)means[(u64)row * rank + k + 1];
-                system.side[k] = pull;
-            }
+            if (k % lanes == lane) system.side[k] = pull_of(own, triangle, k + 1, weight, prior, mean);
         }
         __syncwarp();
         system.factorize();
@@ -118,24 +120,18 @@ KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const flo
         if (lane == 0 && real) {
             double sum = squares[row];
             for (u32 i = 0; i < lanes && i < rank; ++i) sum += partial[i];
-            errors[row] = fmax(sum, 0.0);
+            errors[row] = at_least(sum, 0.0);
         }
-        __syncwarp();
-    }
+    });
 }
 REGISTER(draw_rows_any)
 
 // The rows that averaged distributions ask for.
 KERNEL mean_rows_any(u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ natural, float* __restrict__ factor,
-                 double* __restrict__ scratch) {
+                     double* __restrict__ scratch) {
     System system = system_of(rank, lanes, scratch);
     u32 free = system.free, lane = system.lane, below = free * (free + 1) / 2;
-    u32 groups = gridDim.x * (blockDim.x / lanes);
-    u32 turns = (rows + groups - 1) / groups;
-    for (u32 turn = 0; turn < turns; ++turn) {
-        u32 row = (turn * gridDim.x + blockIdx.x) * (blockDim.x / lanes) + threadIdx.x / lanes;
-        bool real = row < rows;
-        if (!real) row = 0;
+    for_each_row(rows, lanes, [&](u32 row, bool real) {
         const float* own = natural + (u64)row * (below + free);
         for (u32 i = lane; i < below; i += lanes) system.triangle[i] = own[i];
         for (u32 i = lane; i < free; i += lanes) {
@@ -149,13 +145,12 @@ KERNEL mean_rows_any(u32 rows, u32 rank, u32 pad, u32 lanes, const float* __rest
         for (u32 k = lane; real && k < rank; k += lanes) {
             factor[(u64)row * pad + k] = k == 0 ? 1.0f : (float)system.side[k - 1];
         }
-        __syncwarp();
-    }
+    });
 }
 REGISTER(mean_rows_any)
 
 // For each concept the sum of something over the rows of each block: of squares less means, or if `plain`, of numbers.
-KERNEL column_parts(u32 rows, u32 rank, u32 pad, u32 plain, const float* __restrict__ factor,
+KERNEL BOUNDS(1024, 1) column_parts(u32 rows, u32 rank, u32 pad, u32 plain, const float* __restrict__ factor,
                     const float* __restrict__ means, double* __restrict__ parts) {
     u32 lines = blockDim.x / pad, line = threadIdx.x / pad, k = threadIdx.x % pad;
     double sum = 0.0;
@@ -217,15 +212,15 @@ KERNEL average_natural(u32 rows, u32 rank, u32 pad, const float* __restrict__ su
     if (i >= (u64)rows * len) return;
     u32 row = (u32)(i / len), place = (u32)(i % len);
     const float* own = sums + (u64)row * (triangle + pad);
-    double weight = scalars->tau * (double)roots[row] * (double)roots[row], number;
+    double weight = weight_of_row(scalars, roots, row), number;
     if (place < below) {
         u32 k = row_in_triangle(place), l = place - k * (k + 1) / 2;
         number = weight * (double)own[(k + 1) * (k + 2) / 2 + l + 1];
-        if (k == l) number += k + 1 > OFFSET ? scalars->hurdle : 1.0;
+        if (k == l) number += prior_of(scalars, k + 1);
     } else {
         u32 k = place - below + 1;
-        number = weight * ((double)own[triangle + k] - (double)own[k * (k + 1) / 2]);
-        if (means) number += (k > OFFSET ? scalars->hurdle : 1.0) * (double)means[(u64)row * rank + k];
+        const float* mean = means ? means + (u64)row * rank : nullptr;
+        number = pull_of(own, triangle, k, weight, prior_of(scalars, k), mean);
     }
     float old = natural[i];
     natural[i] = old + share * ((float)number - old);

@@ -1,4 +1,4 @@
-// Draws of rows, as in rows.cu, for one padded rank.
+// Draws of rows, as in rows.cu, for one padded rank; parameters without a name are those that kernels of any rank need.
 
 // One concept is fixed. Sums of padding are zero, so systems may have all of them.
 static const int FREE = PAD - 1;
@@ -19,7 +19,7 @@ struct Solver {
             double diagonal = triangle[below(j, j)], rest = diagonal;
 #pragma unroll
             for (int k = 0; k < j; ++k) rest -= triangle[below(j, k)] * triangle[below(j, k)];
-            double inverse = 1.0 / sqrt(fmax(fmax(rest, LEAST_PIVOT * diagonal), LEAST_NUMBER));
+            double inverse = 1.0 / sqrt(at_least(at_least(rest, LEAST_PIVOT * diagonal), LEAST_NUMBER));
             // The inverse of the pivot is what solutions need.
             triangle[below(j, j)] = inverse;
 #pragma unroll
@@ -51,25 +51,24 @@ struct Solver {
     }
 };
 
-KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums,
+KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums,
                                 const float* __restrict__ squares, const float* __restrict__ means,
                                 const float* __restrict__ roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                                float* __restrict__ factor, double* __restrict__ errors) {
+                                float* __restrict__ factor, double* __restrict__ errors, double*) {
     u32 row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     Solver solver;
     const float* own = sums + (u64)row * (TRIANGLE + PAD);
-    double weight = scalars->tau * (double)roots[row] * (double)roots[row];
+    const float* mean = means ? means + (u64)row * rank : nullptr;
+    double weight = weight_of_row(scalars, roots, row);
 #pragma unroll
     for (int k = 0; k < FREE; ++k) {
-        double prior = k > 0 ? scalars->hurdle : 1.0;
+        double prior = prior_of(scalars, k + 1);
 #pragma unroll
         for (int l = 0; l <= k; ++l) {
             solver.triangle[below(k, l)] = weight * (double)own[below(k + 1, l + 1)] + (l == k ? prior : 0.0);
         }
-        double pull = weight * ((double)own[TRIANGLE + k + 1] - (double)own[below(k + 1, 0)]);
-        if (means && k + 1 < rank) pull += prior * (double)means[(u64)row * rank + k + 1];
-        solver.side[k] = pull;
+        solver.side[k] = pull_of(own, TRIANGLE, k + 1, weight, prior, k + 1 < rank ? mean : nullptr);
     }
     solver.factorize();
     solver.solve_lower();
@@ -93,11 +92,12 @@ KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, const float* __res
         error += value * (product - 2.0 * (double)own[TRIANGLE + k]);
         factor[(u64)row * PAD + k] = (float)value;
     }
-    errors[row] = fmax(error, 0.0);
+    errors[row] = at_least(error, 0.0);
 }
 REGISTER(draw_rows)
 
-KERNEL BOUNDS(128, 2) mean_rows(u32 rows, u32 rank, const float* __restrict__ natural, float* __restrict__ factor) {
+KERNEL BOUNDS(128, 2) mean_rows(u32 rows, u32 rank, u32, u32, const float* __restrict__ natural,
+                                float* __restrict__ factor, double*) {
     u32 row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     Solver solver;
@@ -171,8 +171,8 @@ struct Solver {
                 if (j < FREE) {
                     // The lane that has the row says what its pivot is.
                     if (j % 32 == lane) {
-                        double least = fmax(LEAST_PIVOT * diagonal[HELDTH], LEAST_NUMBER);
-                        inverse[HELDTH] = 1.0 / sqrt(fmax(sums[HELDTH][c], least));
+                        double least = at_least(LEAST_PIVOT * diagonal[HELDTH], LEAST_NUMBER);
+                        inverse[HELDTH] = 1.0 / sqrt(at_least(sums[HELDTH][c], least));
                         triangle[below(j, j)] = inverse[HELDTH];
                     }
                     __syncwarp();
@@ -261,9 +261,9 @@ DEVICE void each_number(const float* __restrict__ triangle, u32 lane, F visit) {
     }
 }
 
-KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, const float* __restrict__ squares,
+KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums, const float* __restrict__ squares,
                  const float* __restrict__ means, const float* __restrict__ roots, const Scalars* __restrict__ scalars,
-                 u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors) {
+                 u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors, double*) {
     u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     // Whole warps: lanes wait for each other, warps for nobody.
     if (row >= rows) return;
@@ -273,10 +273,11 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
     double* drawn = solver.triangle + BELOW;
     u32 lane = solver.lane, free = rank - 1;
     const float* own = sums + (u64)row * (TRIANGLE + PAD);
-    double weight = scalars->tau * (double)roots[row] * (double)roots[row];
+    const float* mean = means ? means + (u64)row * rank : nullptr;
+    double weight = weight_of_row(scalars, roots, row);
     each_number(own, lane, [&](int place, int k, int l, float number) {
         if (l == 0) return;
-        double prior = k > 1 ? scalars->hurdle : 1.0;
+        double prior = prior_of(scalars, k);
         // One row and one column less.
         solver.triangle[place - k - 1] = weight * (double)number + (l == k ? prior : 0.0);
     });
@@ -286,10 +287,7 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
         int k = h * 32 + lane;
         solver.diagonal[h] = solver.inverse[h] = solver.side[h] = 0.0;
         if (k >= FREE) continue;
-        double prior = k > 0 ? scalars->hurdle : 1.0;
-        double pull = weight * ((double)own[TRIANGLE + k + 1] - (double)own[below(k + 1, 0)]);
-        if (means && k < free) pull += prior * (double)means[(u64)row * rank + k + 1];
-        solver.side[h] = pull;
+        solver.side[h] = pull_of(own, TRIANGLE, k + 1, weight, prior_of(scalars, k + 1), k < free ? mean : nullptr);
         solver.diagonal[h] = solver.triangle[below(k, k)];
     }
     __syncwarp();
@@ -320,11 +318,11 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, c
         factor[(u64)row * PAD + k] = (float)drawn[k];
     }
     for (int mask = 1; mask < 32; mask *= 2) error += __shfl_xor_sync(WHOLE_WARP, error, mask);
-    if (lane == 0) errors[row] = fmax(error + (double)squares[row], 0.0);
+    if (lane == 0) errors[row] = at_least(error + (double)squares[row], 0.0);
 }
 REGISTER(draw_rows)
 
-KERNEL mean_rows(u32 rows, u32 rank, const float* __restrict__ natural, float* __restrict__ factor) {
+KERNEL mean_rows(u32 rows, u32 rank, u32, u32, const float* __restrict__ natural, float* __restrict__ factor, double*) {
     u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (row >= rows) return;
     Solver solver;

@@ -44,7 +44,8 @@ DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __res
     const int NUMBERS = TRIANGLE + (SIGNED ? 2 : 1) * PAD;
     // A multiple of the lanes, so that sums can be halved among them.
     const int SUMS = (NUMBERS + LANES - 1) / LANES * LANES;
-    u32 place = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    // Threads are too many for 32 bits.
+    u32 place = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
     Task task = {0, 0, NONE, 0};
     if (place < count) task = tasks[place];
     float sums[SUMS];

@@ -21,8 +21,14 @@ impl Entries<'_> {
         if self.indices.len() != rows.len() {
             return wrong(format!("entries have {} modes, the model has {}", self.indices.len(), rows.len()));
         }
-        if self.values.len() >= u32::MAX as usize {
+        if self.values.len() > MOST_ENTRIES {
             return wrong(format!("{} entries are more than can be counted here", self.values.len()));
+        }
+        let bits: u32 = rows.iter().map(|&rows| bits(rows)).sum();
+        if bits > u128::BITS {
+            return wrong(format!(
+                "modes have too many rows: one of each is {bits} bits, of which 128 are possible"
+            ));
         }
         for (mode, (indices, &rows)) in self.indices.iter().zip(rows).enumerate() {
             if indices.len() != self.values.len() {
@@ -38,6 +44,14 @@ impl Entries<'_> {
         }
         Ok(())
     }
+}
+
+/// Kernels count entries in 32 bits, and look at some behind the last.
+const MOST_ENTRIES: usize = u32::MAX as usize - 64;
+
+/// How many bits tell the rows of a mode apart.
+fn bits(rows: usize) -> u32 {
+    usize::BITS - rows.saturating_sub(1).leading_zeros()
 }
 
 /// The level of a chain: a node for each combination of rows that occurs in its modes and those of levels before.
@@ -110,8 +124,8 @@ impl Arranged {
         let mut modes: Vec<usize> = (0..rows.len()).filter(|&mode| mode != leaf).collect();
         modes.sort_by_key(|&mode| rows[mode]);
         modes.push(leaf);
-        let bits: Vec<u32> = modes.iter().map(|&mode| usize::BITS - rows[mode].leading_zeros()).collect();
-        if bits.iter().sum::<u32>() <= 64 {
+        let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
+        if bits.iter().sum::<u32>() <= u64::BITS {
             Arranged::by_key(entries, &modes, &bits, ranks, most, 0u64)
         } else {
             Arranged::by_key(entries, &modes, &bits, ranks, most, 0u128)
@@ -310,6 +324,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_of_128_bits_are_told_apart_and_more_are_an_error() {
+        let rows = [1 << 26, 1 << 26, 1 << 25, 1 << 25, 1 << 26];
+        // Entries that differ in one mode each.
+        let indices: Vec<Vec<u32>> = (0..5)
+            .map(|mode| (0..6).map(|entry| if entry == mode { rows[mode] as u32 - 1 } else { 0 }).collect())
+            .collect();
+        let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let entries = Entries { indices: &slices, values: &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
+        entries.check(&rows).unwrap();
+        let arranged = Arranged::new(&entries, &rows, &[2; 5], 4, usize::MAX);
+        assert_eq!((arranged.nodes(), arranged.rows.len()), (5, 6));
+        let more = rows.map(|rows| rows + 1);
+        assert!(matches!(entries.check(&more), Err(Error::Problem(_))));
     }
 
     #[test]

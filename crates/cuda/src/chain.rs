@@ -4,8 +4,8 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::arrange::Arranged;
-use crate::device::{Array, Device, Module, launch, pad, stride};
+use crate::arrange::{Arranged, MOST_NUMBERS};
+use crate::device::{Array, Device, MOST_BLOCKS, Module, launch, pad, stride};
 use crate::tasks::Tasks;
 
 /// No more modes than this: kernels have room for so many.
@@ -13,11 +13,16 @@ pub(crate) const MOST_MODES: usize = 8;
 /// The most entries of a task of leaves, and the most children of one that goes back up.
 const LEAVES: u32 = 1024;
 const CHILDREN: u32 = 512;
-/// The same for the children of the core itself, which are few.
+/// The same for the children of the core itself, if they are few, and into how many tasks they are divided otherwise.
 const FIRST: u32 = 8;
-const NONE: u32 = u32::MAX;
-
+const FIRST_TASKS: usize = 512;
+/// As in chain.cu: so many children at a time have their weights in shared memory.
+const UNFOLDED: usize = 32;
+/// The most numbers of a core: so many cells of four, 256 in a block, are as many blocks as a launch may have in this direction.
+pub(crate) const MOST_CORE: usize = MOST_BLOCKS[1] * 256 * 4;
 /// A place that comes from nowhere.
+const NONE: u32 = u32::MAX;
+/// Threads of a block where nothing else asks for another number.
 pub(crate) const THREADS: usize = 256;
 
 /// Tasks on a device.
@@ -43,7 +48,7 @@ impl<D: Device> Work<D> {
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
     pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
-        let grid = [self.split, len.div_ceil(4 * THREADS)];
+        let grid = [self.split, len.div_ceil(4 * THREADS).min(MOST_BLOCKS[1])];
         let threads = len.next_multiple_of(32).min(THREADS);
         launch!(device, Module::Common, "join", grid, threads, 0, &self.splits, len as u32, slots)
     }
@@ -56,16 +61,28 @@ pub(crate) struct Model<D: Device> {
     pub(crate) core: Array<D, f32>,
 }
 
+impl<D: Device> Model<D> {
+    /// All zero.
+    pub(crate) fn zeros(device: &D, rows: &[usize], ranks: &[usize]) -> Result<Self, Error> {
+        let factor = |(rows, &rank): (&usize, &usize)| Array::zeros(device, (rows + 1) * pad(rank));
+        let factors = rows.iter().zip(ranks).map(factor).collect::<Result<_, _>>()?;
+        Ok(Model { factors, core: Array::zeros(device, ranks.iter().product())? })
+    }
+}
+
 /// What makes a level of the one before.
 struct Level<D: Device> {
+    modes: Vec<usize>,
     nodes: usize,
     concepts: usize,
     /// How many numbers a node's table has.
     len: usize,
     rows: Array<D, u32>,
     parents: Array<D, u32>,
-    /// The way back, whose targets are the nodes of the level before.
-    children: Work<D>,
+    /// The way back, whose targets are the nodes of the level before; none where there is nothing to bring back.
+    children: Option<Work<D>>,
+    /// How many nodes the level before has.
+    parents_count: usize,
     /// For the draw and for the mean of draws.
     foldings: [Array<D, u64>; 2],
 }
@@ -73,7 +90,8 @@ struct Level<D: Device> {
 /// A chain over all modes but the leaf, and the entries of its last nodes.
 pub(crate) struct Chain<D: Device> {
     pub(crate) leaf: usize,
-    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`].
+    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`]; none for
+    /// [`Purpose::Rows`].
     pub(crate) count: usize,
     pub(crate) entries: Array<D, u64>,
     pub(crate) leaves: Work<D>,
@@ -90,7 +108,18 @@ pub(crate) enum Which {
     Mean = 1,
 }
 
-/// What chains are made for.
+/// What a chain is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To draw the core: passes over entries, and the way back.
+    Core,
+    /// To know errors: passes over entries.
+    Errors,
+    /// To draw rows: designs alone.
+    Rows,
+}
+
+/// What chains are made of.
 pub(crate) struct Frame<'a, D: Device> {
     pub(crate) device: &'a D,
     pub(crate) ranks: &'a [usize],
@@ -114,6 +143,10 @@ impl<D: Device> Frame<'_, D> {
         let head = head.chunks_exact(2).map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
         let words: Vec<u64> = head.chain(addresses).collect();
         Array::new(self.device, &words)
+    }
+
+    fn foldings(&self, modes: &[usize]) -> Result<[Array<D, u64>; 2], Error> {
+        Ok([self.folding(modes, Which::Draw)?, self.folding(modes, Which::Mean)?])
     }
 
     /// The places in the core of numbers in another order of modes, the last of them padded, and the other way round.
@@ -144,7 +177,7 @@ impl<D: Device> Frame<'_, D> {
 }
 
 impl<D: Device> Chain<D> {
-    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged) -> Result<Self, Error> {
+    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged, purpose: Purpose) -> Result<Self, Error> {
         let Frame { device, ranks, .. } = *frame;
         let leaf = arranged.leaf;
         let order: Vec<usize> =
@@ -153,50 +186,73 @@ impl<D: Device> Chain<D> {
         let mut len = pack.len();
         let mut levels = Vec::new();
         for level in &arranged.levels {
+            let most = if levels.is_empty() { first_children(level.parents.len(), len) } else { CHILDREN };
+            let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
+                modes: level.modes.clone(),
                 nodes: level.parents.len(),
                 concepts,
                 len,
                 rows: Array::new(device, &level.rows)?,
                 parents: Array::new(device, &level.parents)?,
-                children: Work::new(device, &level.starts, if levels.is_empty() { FIRST } else { CHILDREN })?,
-                foldings: [
-                    frame.folding(&level.modes, Which::Draw)?,
-                    frame.folding(&level.modes, Which::Mean)?,
-                ],
+                children: children.transpose()?,
+                parents_count: level.starts.len() - 1,
+                foldings: frame.foldings(&level.modes)?,
             });
         }
+        let (entries, starts) = match purpose {
+            Purpose::Core | Purpose::Errors => {
+                (words(&arranged.rows, &arranged.values), &arranged.starts[..])
+            }
+            Purpose::Rows => (Vec::new(), &[][..]),
+        };
         Ok(Chain {
             leaf,
-            count: arranged.values.len(),
-            entries: Array::new(device, &words(&arranged.rows, &arranged.values))?,
-            leaves: Work::new(device, &arranged.starts, LEAVES)?,
+            count: entries.len(),
+            entries: Array::new(device, &entries)?,
+            leaves: Work::new(device, starts, LEAVES)?,
             levels,
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
         })
     }
 
-    /// Drops the entries themselves, where only the nodes are needed from now on.
-    pub(crate) fn without_entries(mut self, device: &D) -> Result<Self, Error> {
-        self.entries = Array::zeros(device, 0)?;
-        Ok(self)
+    /// Folds models of other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
+        let modes = self.levels.iter().flat_map(|level| level.modes.iter().copied());
+        let (pack, unpack) = frame.places(&modes.chain([self.leaf]).collect::<Vec<usize>>());
+        self.pack = Array::new(frame.device, &pack)?;
+        self.unpack = Array::new(frame.device, &unpack)?;
+        let mut len = pack.len();
+        for level in &mut self.levels {
+            level.concepts = level.modes.iter().map(|&mode| frame.ranks[mode]).product();
+            len /= level.concepts;
+            level.len = len;
+            level.foldings = frame.foldings(&level.modes)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn nodes(&self) -> usize {
         self.levels.last().map_or(0, |level| level.nodes)
     }
 
-    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node.
+    /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
+    /// the way back; and how many roots.
     fn room(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut slots: Vec<usize> = self.levels.iter().map(|level| level.children.slots).collect();
-        slots.push(self.leaves.slots.max(self.nodes()));
+        let slots_of =
+            |level: &Level<D>| level.children.as_ref().map_or(level.parents_count, |work| work.slots);
+        let mut slots: Vec<usize> = self.levels.iter().map(slots_of).collect();
+        let comes_back = self.levels.iter().all(|level| level.children.is_some());
+        slots.push(if comes_back { self.leaves.slots.max(self.nodes()) } else { self.nodes() });
         let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
         tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * self.nodes());
+        // The core has one root.
+        slots[0] = 1;
         (tables, slots)
     }
 
@@ -209,6 +265,9 @@ impl<D: Device> Chain<D> {
         core: &Array<D, f32>,
         wide: bool,
     ) -> Result<(), Error> {
+        if !tables.have_room(self) {
+            return Err(Error::Problem("the GPU has lost its room for tables".to_owned()));
+        }
         gather(device, &self.pack, core, &tables.numbers[0])?;
         for (number, level) in self.levels.iter().enumerate() {
             let more = (stride(level.len) - level.len) as u32 / 4;
@@ -238,10 +297,16 @@ impl<D: Device> Chain<D> {
     /// Multiplies what the last nodes have with their rows, and adds it up to a core.
     pub(crate) fn ascend(&self, device: &D, tables: &Tables<D>, core: &Array<D, f32>) -> Result<(), Error> {
         for (number, level) in self.levels.iter().enumerate().rev() {
-            let cells = level.concepts * level.len / 4;
-            let threads = if cells > 128 { 256 } else { 128 };
-            let shared = (32 * level.concepts * 4).max(threads * 16);
-            let grid = [level.children.count, cells.div_ceil(threads)];
+            let Some(children) = &level.children else {
+                return Err(Error::Problem("this chain has no way back".to_owned()));
+            };
+            let quads = level.len / 4;
+            let cells = level.concepts * quads;
+            let threads: usize = if cells > 128 { 256 } else { 128 };
+            // As in chain.cu: the weights of some children for the concepts of a block, or a float4 of each thread.
+            let concepts = level.concepts.min(threads.div_ceil(quads) + 1);
+            let shared = (UNFOLDED * concepts * 4).max(threads * 16);
+            let grid = [children.count, cells.div_ceil(threads)];
             launch!(
                 device,
                 Module::Common,
@@ -251,15 +316,21 @@ impl<D: Device> Chain<D> {
                 shared,
                 &level.foldings[Which::Draw as usize],
                 &level.rows,
-                &level.children.tasks,
+                &children.tasks,
                 level.len as u32,
                 &tables.numbers[number + 1],
                 &tables.numbers[number],
             )?;
-            level.children.join(device, level.concepts * level.len, &tables.numbers[number])?;
+            children.join(device, level.concepts * level.len, &tables.numbers[number])?;
         }
         gather(device, &self.unpack, &tables.numbers[0], core)
     }
+}
+
+/// The most children of a task that goes back to a core of so many numbers: the sums of all tasks have to have room.
+fn first_children(children: usize, len: usize) -> u32 {
+    let tasks = (MOST_NUMBERS / len.max(1)).clamp(1, FIRST_TASKS);
+    FIRST.max(children.div_ceil(tasks) as u32)
 }
 
 /// Puts the numbers at so many places one behind the other.
@@ -288,16 +359,14 @@ impl<D: Device> Tables<D> {
 
     /// Makes room for a chain.
     pub(crate) fn fit(&mut self, device: &D, chain: &Chain<D>) -> Result<(), Error> {
-        let (numbers, slots) = chain.room();
+        let (numbers, roots) = chain.room();
         grow(device, &mut self.numbers, &numbers)?;
-        grow(
-            device,
-            &mut self.roots,
-            &slots[1..].iter().fold(vec![1], |mut all, &slots| {
-                all.push(slots);
-                all
-            }),
-        )
+        grow(device, &mut self.roots, &roots)
+    }
+
+    fn have_room(&self, chain: &Chain<D>) -> bool {
+        let (numbers, roots) = chain.room();
+        holds(&self.numbers, &numbers) && holds(&self.roots, &roots)
     }
 
     /// What the last nodes of a chain have, and the roots of their shares.
@@ -306,16 +375,15 @@ impl<D: Device> Tables<D> {
     }
 }
 
+fn holds<D: Device, T: Pod>(arrays: &[Array<D, T>], lens: &[usize]) -> bool {
+    arrays.len() >= lens.len() && arrays.iter().zip(lens).all(|(array, &len)| array.len() >= len)
+}
+
 fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[usize]) -> Result<(), Error> {
     for (number, &len) in lens.iter().enumerate() {
         match arrays.get_mut(number) {
             None => arrays.push(Array::zeros(device, len)?),
-            Some(array) if array.len() < len => {
-                // There may be no room for both.
-                *array = Array::zeros(device, 0)?;
-                *array = Array::zeros(device, len)?;
-            }
-            Some(_) => {}
+            Some(array) => array.grow(device, len)?,
         }
     }
     Ok(())
@@ -325,4 +393,19 @@ fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[us
 pub(crate) fn words(ids: &[u32], values: &[f32]) -> Vec<u64> {
     let pairs = ids.par_iter().zip(values);
     pairs.map(|(&id, value)| u64::from(id) | u64::from(value.to_bits()) << 32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_core_have_a_bounded_number_of_tasks() {
+        let tasks = |children: usize, len: usize| children.div_ceil(first_children(children, len) as usize);
+        assert_eq!(tasks(80, 1000), 10);
+        assert_eq!(tasks(4096, 1000), 512);
+        assert!((500..=512).contains(&tasks(1_000_000, 1000)));
+        // So many tasks that their sums have room.
+        assert!(tasks(1_000_000, MOST_CORE) * MOST_CORE <= MOST_NUMBERS);
+    }
 }

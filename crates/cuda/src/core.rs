@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::chain::{Chain, MOST_MODES, Model, THREADS, Which};
 use crate::device::{Array, Device, Module, PADS, launch};
-use crate::sampler::{Sampler, Setup};
+use crate::sampler::Sampler;
 use crate::state::State;
 
 /// Steps of conjugate gradients.
@@ -12,12 +12,18 @@ const STEPS: usize = 3;
 const STEP_THREADS: usize = 1024;
 const BLOCKS: usize = 128;
 
+/// Threads of a block that visits entries.
+const LEAF_THREADS: usize = 128;
+
 /// What draws of the core need beside it.
 pub(crate) struct Core<D: Device> {
     pub(crate) shape: Array<D, u32>,
     zero: Array<D, u8>,
+    /// The places of zeros.
+    zeros: Vec<usize>,
     ranks: Vec<usize>,
-    relevant: usize,
+    pub(crate) relevant: usize,
+    pub(crate) by_set: bool,
     pub(crate) sets: Array<D, f64>,
     concepts: Array<D, f64>,
     pub(crate) gradient: Array<D, f32>,
@@ -29,8 +35,14 @@ pub(crate) struct Core<D: Device> {
 }
 
 impl<D: Device> Core<D> {
-    pub(crate) fn new(device: &D, setup: &Setup<'_>) -> Result<Self, Error> {
-        let ranks = setup.ranks;
+    /// Of these ranks and zeros; `relevant` and `by_set` as in [`Setup`](crate::Setup).
+    pub(crate) fn new(
+        device: &D,
+        ranks: &[usize],
+        zero: &[bool],
+        relevant: usize,
+        by_set: bool,
+    ) -> Result<Self, Error> {
         let len = ranks.iter().product();
         let mut shape = [0u32; 3 + 3 * MOST_MODES];
         (shape[0], shape[1]) = (ranks.len() as u32, len as u32);
@@ -43,13 +55,16 @@ impl<D: Device> Core<D> {
             shape[2 + 2 * MOST_MODES + mode] = first;
             first += rank as u32;
         }
-        shape[2 + 3 * MOST_MODES] = u32::from(setup.by_set);
-        let zero: Vec<u8> = setup.zero.iter().map(|&zero| zero.into()).collect();
+        shape[2 + 3 * MOST_MODES] = u32::from(by_set);
+        let zeros = (0..).zip(zero).filter(|(_, zero)| **zero).map(|(place, _)| place).collect();
+        let zero: Vec<u8> = zero.iter().map(|&zero| zero.into()).collect();
         Ok(Core {
             shape: Array::new(device, &shape)?,
             zero: Array::new(device, &zero)?,
+            zeros,
             ranks: ranks.to_vec(),
-            relevant: setup.relevant,
+            relevant,
+            by_set,
             sets: Array::zeros(device, 1 << ranks.len())?,
             concepts: Array::zeros(device, first as usize)?,
             gradient: Array::zeros(device, len)?,
@@ -72,12 +87,15 @@ impl<D: Device> Core<D> {
         Ok(self.ranks.iter().enumerate().map(of).collect())
     }
 
+    /// The numbers of a core, with zeros where it has them.
+    pub(crate) fn masked(&self, core: &[f32]) -> Vec<f32> {
+        let mut masked = core.to_vec();
+        self.zeros.iter().for_each(|&place| masked[place] = 0.0);
+        masked
+    }
+
     pub(crate) fn restore(&mut self, device: &D, state: &State) -> Result<(), Error> {
-        let concepts = state.concepts.concat();
-        if concepts.len() != self.concepts.len() || state.sets.len() != self.sets.len() {
-            return Err(Error::Problem("the core's prior is that of another problem".to_owned()));
-        }
-        self.concepts.put(device, &concepts)?;
+        self.concepts.put(device, &state.concepts.concat())?;
         self.sets.put(device, &state.sets)
     }
 }
@@ -96,7 +114,12 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn draw_core(&mut self, epoch: u32, all: bool) -> Result<(), Error> {
+        self.check()?;
         self.prepare(epoch)?;
+        self.change(|sampler| sampler.draw_whole_core(epoch, all))
+    }
+
+    fn draw_whole_core(&self, epoch: u32, all: bool) -> Result<(), Error> {
         let (device, core, seed) = (&self.device, &self.core, self.seed);
         let (scalars, draw) = (&self.scalars, &self.draw.core);
         self.clear_squares(&self.lead)?;
@@ -221,59 +244,35 @@ impl<D: Device> Sampler<D> {
         let (factor, row_roots) = (&model.factors[chain.leaf], &self.roots[chain.leaf]);
         let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
         let (entries, [lowest, highest]) = (&chain.entries, range);
-        let visit = visit as u32;
-        if PADS.contains(&(pad as u32)) {
-            let grid = [(8 * count).div_ceil(128), 1];
-            let module = Module::Pad(pad as u32);
-            launch!(
-                device,
-                module,
-                "leaves",
-                grid,
-                128,
-                0,
-                visit,
-                tasks,
-                count as u32,
-                entries,
-                nodes,
-                node_roots,
-                factor,
-                row_roots,
-                scalars,
-                seed,
-                epoch,
-                lowest,
-                highest,
-                nodes,
-                squares
-            )
+        let (module, kernel, grid, shared) = if PADS.contains(&(pad as u32)) {
+            (Module::Pad(pad as u32), "leaves", (8 * count).div_ceil(LEAF_THREADS), 0)
         } else {
-            let shared = 128 * 8 + 2 * pad * 4;
-            launch!(
-                device,
-                Module::Common,
-                "leaves_any",
-                [count, 1],
-                128,
-                shared,
-                pad as u32,
-                visit,
-                tasks,
-                entries,
-                nodes,
-                node_roots,
-                factor,
-                row_roots,
-                scalars,
-                seed,
-                epoch,
-                lowest,
-                highest,
-                nodes,
-                squares
-            )
-        }
+            (Module::Common, "leaves_any", count, LEAF_THREADS * 8 + 2 * pad * 4)
+        };
+        launch!(
+            device,
+            module,
+            kernel,
+            [grid, 1],
+            LEAF_THREADS,
+            shared,
+            pad as u32,
+            visit as u32,
+            tasks,
+            count as u32,
+            entries,
+            nodes,
+            node_roots,
+            factor,
+            row_roots,
+            scalars,
+            seed,
+            epoch,
+            lowest,
+            highest,
+            nodes,
+            squares
+        )
     }
 
     /// Makes the squared errors zero: targets that tasks share have none of their own.

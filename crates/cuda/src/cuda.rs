@@ -39,6 +39,21 @@ pub struct CudaDevice {
     modules: Mutex<Modules>,
 }
 
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        // Others may hold the context for longer, and modules with it. What was launched is over first; there is nobody to tell of
+        // a failure.
+        if self.context.bind().is_ok() && result::ctx::synchronize().is_ok() {
+            let modules = self.modules.get_mut().unwrap_or_else(PoisonError::into_inner);
+            modules.functions.clear();
+            for (_, module) in modules.modules.drain() {
+                // SAFETY: it was loaded once, and its functions are forgotten.
+                let _ = unsafe { result::module::unload(module) };
+            }
+        }
+    }
+}
+
 #[derive(Default)]
 struct Modules {
     modules: HashMap<Module, sys::CUmodule>,
@@ -93,12 +108,15 @@ impl CudaDevice {
         if known != sys::CUresult::CUDA_SUCCESS || version < LEAST_DRIVER {
             return Err(Error::OldDriver(version, LEAST_DRIVER));
         }
-        // Without a GPU, the driver does not start.
-        result::init().map_err(|_| Error::NoDevice(number))?;
+        // Without a GPU, the driver does not start; for other reasons neither.
+        result::init().map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => Error::NoDevice(number),
+            _ => failed("cuInit", error),
+        })?;
         let count = result::device::get_count().map_err(|error| failed("cuDeviceGetCount", error))?;
         let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < count);
         let ordinal = ordinal.ok_or(Error::NoDevice(number))?;
-        let device = result::device::get(ordinal).map_err(|_| Error::NoDevice(number))?;
+        let device = result::device::get(ordinal).map_err(|error| failed("cuDeviceGet", error))?;
         let attribute = |attribute| {
             // SAFETY: the device is one that the driver gave.
             unsafe { result::device::get_attribute(device, attribute) }
@@ -135,8 +153,12 @@ impl CudaDevice {
             modules.modules.insert(launch.module, module);
             let missing = || Error::NoKernel(format!("{:?} {}", launch.module, launch.kernel));
             let name = CString::new(launch.kernel).map_err(|_| missing())?;
-            // SAFETY: the module was loaded, and is never unloaded.
-            let function = unsafe { result::module::get_function(module, name) }.map_err(|_| missing())?;
+            // SAFETY: the module was loaded, and is unloaded with the device.
+            let function = unsafe { result::module::get_function(module, name) };
+            let function = function.map_err(|error| match error.0 {
+                sys::CUresult::CUDA_ERROR_NOT_FOUND => missing(),
+                _ => failed("cuModuleGetFunction", error),
+            })?;
             modules.functions.insert(key, (function, PLAIN_SHARED));
         }
         let Some((function, shared)) = modules.functions.get_mut(&key) else {
@@ -188,7 +210,10 @@ impl Device for CudaDevice {
     fn alloc(&self, bytes: usize) -> Result<CudaMemory, Error> {
         self.context.bind()?;
         // SAFETY: it is freed when it is dropped.
-        let address = unsafe { result::malloc_sync(bytes) }.map_err(|_| Error::OutOfMemory(bytes))?;
+        let address = unsafe { result::malloc_sync(bytes) }.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory(bytes),
+            _ => failed("cuMemAlloc", error),
+        })?;
         let memory = CudaMemory { context: self.context.clone(), address, bytes };
         // SAFETY: the memory has so many bytes.
         unsafe { result::memset_d8_sync(address, 0, bytes) }.map_err(|error| failed("cuMemsetD8", error))?;
@@ -239,5 +264,28 @@ impl Device for CudaDevice {
     fn synchronise(&self) -> Result<(), Error> {
         self.context.bind()?;
         result::ctx::synchronize().map_err(|error| failed("cuCtxSynchronize", error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// As in ptx.py: the kernels that are compiled, in the order of their names.
+    #[test]
+    fn modules_were_made_of_the_kernels_as_they_are() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let names = std::fs::read_dir(&folder).unwrap();
+        let mut names: Vec<String> =
+            names.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| (name.ends_with(".cu") || name.ends_with(".h")) && !name.starts_with("emulator"));
+        names.sort_unstable();
+        let mut crc = flate2::Crc::new();
+        for name in names {
+            crc.update(name.as_bytes());
+            crc.update(&std::fs::read(folder.join(name)).unwrap());
+        }
+        let expected = include_str!("../ptx/sources.crc").trim();
+        assert_eq!(format!("{:08x}", crc.sum()), expected, "run ptx.py: the kernels have changed");
     }
 }

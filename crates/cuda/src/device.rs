@@ -97,6 +97,23 @@ impl<D: Device, T: Pod> Array<D, T> {
         Ok(array)
     }
 
+    /// Makes room for so many numbers, which are zero then, if there is none. If that fails, there is as much as before, or
+    /// none at all.
+    pub(crate) fn grow(&mut self, device: &D, len: usize) -> Result<(), Error> {
+        if self.len >= len {
+            return Ok(());
+        }
+        // There may be no room for both.
+        let before = self.len;
+        *self = Array::zeros(device, 0)?;
+        let larger = Array::zeros(device, len);
+        if larger.is_err() {
+            Array::zeros(device, before).into_iter().for_each(|again| *self = again);
+        }
+        *self = larger?;
+        Ok(())
+    }
+
     pub(crate) fn put(&mut self, device: &D, values: &[T]) -> Result<(), Error> {
         assert_eq!(values.len(), self.len, "a list of another length");
         device.put(&mut self.memory, bytemuck::cast_slice(values))
@@ -152,26 +169,47 @@ impl<D> Argument<D> for f32 {
     }
 }
 
+/// The most blocks of a launch in both directions, its most threads, and the shared memory that each GPU has for a block, in
+/// bytes.
+pub(crate) const MOST_BLOCKS: [usize; 2] = [i32::MAX as usize, u16::MAX as usize];
+pub(crate) const MOST_THREADS: usize = 1024;
+pub(crate) const MOST_SHARED: usize = 64 << 10;
+
+/// Checks that GPUs take a launch of such a size.
+pub(crate) fn check_size(grid: [usize; 2], threads: usize, shared: usize) -> Result<(), Error> {
+    if grid.iter().zip(MOST_BLOCKS).any(|(&blocks, most)| blocks > most)
+        || threads > MOST_THREADS
+        || shared > MOST_SHARED
+    {
+        return Err(Error::Problem(format!(
+            "{grid:?} blocks of {threads} threads with {shared} bytes are more than a GPU takes at a time"
+        )));
+    }
+    Ok(())
+}
+
 /// Launches a kernel: device, module, name, blocks, threads, bytes of shared memory, arguments. Nothing for no blocks.
 macro_rules! launch {
-    ($device:expr, $module:expr, $kernel:literal, $grid:expr, $threads:expr, $shared:expr, $($argument:expr),+ $(,)?) => {{
+    ($device:expr, $module:expr, $kernel:expr, $grid:expr, $threads:expr, $shared:expr, $($argument:expr),+ $(,)?) => {{
         let device = $device;
-        let grid: [usize; 2] = $grid;
-        if grid.iter().all(|&blocks| blocks > 0) {
+        let (grid, threads, shared): ([usize; 2], usize, usize) = ($grid, $threads, $shared);
+        if let Err(error) = $crate::device::check_size(grid, threads, shared) {
+            Err(error)
+        } else if grid.contains(&0) {
+            Ok(())
+        } else {
             let arguments = [$($crate::device::Argument::bits(&$argument, device)),+];
             let launch = $crate::device::Launch {
                 module: $module,
                 kernel: $kernel,
                 grid: grid.map(|blocks| blocks as u32),
-                threads: $threads as u32,
-                shared: $shared as u32,
+                threads: threads as u32,
+                shared: shared as u32,
                 arguments: &arguments,
             };
             // SAFETY: each call names the kernel's parameters in their order, with arrays of the lengths that the sampler
             // allocated for the same shape; the tests run every kernel against an oracle.
             unsafe { $crate::device::Device::launch(device, &launch) }
-        } else {
-            Ok(())
         }
     }};
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libloading::Library;
 
 use crate::Error;
 use crate::device::{Device, Launch, Module};
 
-type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, *mut *mut c_void) -> c_int;
+type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, c_uint, *mut *mut c_void) -> c_int;
 
 /// A library for each module that was needed so far, in which each thread has a device of its own.
-static LIBRARIES: Mutex<BTreeMap<Option<u32>, &'static Library>> = Mutex::new(BTreeMap::new());
+static LIBRARIES: Mutex<BTreeMap<Option<u32>, &'static OnceLock<Library>>> = Mutex::new(BTreeMap::new());
 
 /// Memory of the host, of which kernels have the address.
 pub struct EmulatorMemory(Box<[UnsafeCell<u128>]>);
@@ -44,14 +44,16 @@ fn compile(pad: Option<u32>) -> Library {
     unsafe { Library::new(&path) }.expect("a library that was built just now")
 }
 
-/// The library of a module; those of different modules are compiled one after the other.
+/// The library of a module; who needs one that is being compiled waits for it, and others go on.
 fn library(module: Module) -> &'static Library {
     let pad = match module {
         Module::Common => None,
         Module::Pad(pad) => Some(pad),
     };
     let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    libraries.entry(pad).or_insert_with(|| Box::leak(Box::new(compile(pad))))
+    let library = *libraries.entry(pad).or_insert_with(|| Box::leak(Box::default()));
+    drop(libraries);
+    library.get_or_init(|| compile(pad))
 }
 
 impl Device for Emulator {
@@ -89,9 +91,17 @@ impl Device for Emulator {
         let mut arguments: Vec<*mut c_void> =
             bits.map(|bits| std::ptr::from_ref(bits).cast_mut().cast()).collect();
         // SAFETY: the caller says that these are the kernel's arguments.
-        let found =
-            unsafe { run(kernel.as_ptr(), launch.grid.as_ptr(), launch.threads, arguments.as_mut_ptr()) };
-        if found == 1 { Ok(()) } else { Err(missing()) }
+        let outcome = unsafe {
+            run(kernel.as_ptr(), launch.grid.as_ptr(), launch.threads, launch.shared, arguments.as_mut_ptr())
+        };
+        // As in emulator.h.
+        let failed = |why: &str| Err(Error::Driver(launch.kernel, why.to_owned()));
+        match outcome {
+            1 => Ok(()),
+            2 => failed("the launch is too large for a GPU"),
+            3 => failed("it has written behind its shared memory"),
+            _ => Err(missing()),
+        }
     }
 
     fn synchronise(&self) -> Result<(), Error> {

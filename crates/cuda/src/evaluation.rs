@@ -1,14 +1,21 @@
 //! How well a model predicts entries.
 
+use std::sync::Arc;
+
 use crate::Error;
 use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, Which};
+use crate::chain::{Chain, Frame, Purpose, Which};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch};
 use crate::sampler::Sampler;
+use crate::scalars;
 
-/// Entries to evaluate on.
-pub struct Evaluation<D: Device>(Chain<D>);
+/// Entries to evaluate on, of the sampler that made it.
+pub struct Evaluation<D: Device> {
+    /// It has addresses of the sampler's memory, which only that sampler's launches follow.
+    chain: Chain<D>,
+    identity: Arc<()>,
+}
 
 impl<D: Device> Sampler<D> {
     /// Puts entries on the device. The row behind the last of a mode stands for those that are not known, and is the mean of all.
@@ -16,6 +23,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If they name other rows, or there is no room for them.
     pub fn evaluation(&mut self, entries: Entries<'_>) -> Result<Evaluation<D>, Error> {
+        self.check()?;
         let rows: Vec<usize> = self.rows.iter().map(|rows| rows + 1).collect();
         entries.check(&rows)?;
         let leaf = self.lead.leaf;
@@ -24,25 +32,29 @@ impl<D: Device> Sampler<D> {
         let arranged = Arranged::new(&entries, &rows, &wide, leaf, MOST_NUMBERS);
         let models = [&self.draw, &self.mean_model];
         let frame = Frame { device: &self.device, ranks: &self.ranks, models, roots: &self.roots };
-        let chain = Chain::new(&frame, &arranged)?;
+        let chain = Chain::new(&frame, &arranged, Purpose::Errors)?;
         self.tables.fit(&self.device, &chain)?;
         if self.pass_squares.len() < chain.leaves.slots {
             self.pass_squares = Array::zeros(&self.device, chain.leaves.slots)?;
         }
-        Ok(Evaluation(chain))
+        Ok(Evaluation { chain, identity: self.identity.clone() })
     }
 
     /// The sum of squared errors over a set of entries, or over those of training: of the mean of draws, or of the draw itself.
     /// Predictions are cut off at a range.
     ///
     /// # Errors
-    /// If the device fails, or there is no mean yet.
+    /// If the device fails, or there is no mean yet, or the entries are those of another sampler.
     pub fn squared_error(
         &mut self,
         of: Option<&Evaluation<D>>,
         mean: bool,
         range: [f32; 2],
     ) -> Result<f64, Error> {
+        self.check()?;
+        if of.is_some_and(|of| !Arc::ptr_eq(&of.identity, &self.identity)) {
+            return Err(Error::Problem("the entries were put there for another sampler".to_owned()));
+        }
         if mean && self.mean.is_none() {
             return Err(Error::Problem("no draw has counted yet".to_owned()));
         }
@@ -71,13 +83,13 @@ impl<D: Device> Sampler<D> {
                 factor
             )?;
         }
-        let chain = of.map_or(&self.lead, |Evaluation(chain)| chain);
+        let chain = of.map_or(&self.lead, |of| &of.chain);
         chain.descend(device, &self.tables, which, &model.core, false)?;
         self.clear_squares(chain)?;
         self.visit(chain, Visit::Errors, model, 0, range)?;
         self.add_squares(chain)?;
         self.take_squares(chain, None)?;
-        Ok(self.scalars.get(device)?[2])
+        Ok(self.scalars.get(device)?[scalars::SQUARES])
     }
 
     /// The rows and the core of the mean of draws.
@@ -85,6 +97,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails, or there is no mean yet.
     pub fn mean_model(&self) -> Result<(Vec<Vec<f32>>, Vec<f32>), Error> {
+        self.check()?;
         if self.mean.is_none() {
             return Err(Error::Problem("no draw has counted yet".to_owned()));
         }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::arrange::ByRow;
-use crate::chain::{Chain, Which, Work, words};
+use crate::chain::{Chain, Frame, Which, Work, words};
 use crate::device::{Array, Device, Module, PADS, launch};
 use crate::sampler::Sampler;
 
@@ -12,6 +12,8 @@ const LONGEST: u32 = 2048;
 const THREADS: usize = 128;
 /// Blocks have this much shared memory without being asked.
 const SHARED: usize = 48 << 10;
+/// The most designs of large ranks that are there at a time.
+const STAGED: usize = 16;
 /// The most blocks whose systems are in the device's memory.
 const BLOCKS: usize = 512;
 
@@ -30,6 +32,15 @@ impl<D: Device> RowWork<D> {
             entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
             work: Work::new(device, &by_row.starts, LONGEST)?,
         })
+    }
+
+    /// Has designs of other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
+        self.chain.as_mut().map_or(Ok(()), |chain| chain.resize(frame))
+    }
+
+    pub(crate) fn chain(&self) -> Option<&Chain<D>> {
+        self.chain.as_ref()
     }
 
     /// How many sums there are at a time.
@@ -105,11 +116,12 @@ impl<D: Device> Sampler<D> {
                 )?,
             }
         } else {
-            let (grid, shared, pad) = ([work.count, 1], 16 * (pad + 1) * 4, pad as u32);
-            let module = Module::Common;
+            let staged = (SHARED / 4 / (pad + 1)).clamp(1, STAGED);
+            let (grid, shared, pad) = ([work.count, 1], staged * (pad + 1) * 4, pad as u32);
+            let (module, staged) = (Module::Common, staged as u32);
             launch!(
-                device, module, "sums_any", grid, THREADS, shared, pad, tasks, entries, designs, sums,
-                squares
+                device, module, "sums_any", grid, THREADS, shared, pad, staged, tasks, entries, designs,
+                sums, squares
             )?;
         }
         let lists = if signs.is_some() { 2 } else { 1 };
@@ -127,7 +139,7 @@ impl<D: Device> Sampler<D> {
     ) -> Result<(), Error> {
         let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
         let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
-        let (device, scratch, number) = (&self.device, systems.scratch(&self.device)?, mode as u32);
+        let (device, number) = (&self.device, mode as u32);
         let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
         let (scalars, seed) = (&self.scalars, self.seed);
         if let Some((mean, share)) = self.mean.as_ref().zip(share) {
@@ -153,51 +165,30 @@ impl<D: Device> Sampler<D> {
         }
         let (factor, errors) = (&self.draw.factors[mode], &self.errors);
         let Systems { lanes, threads, grid, shared, module, .. } = systems;
-        match module {
-            Module::Pad(_) => launch!(
-                device,
-                module,
-                "draw_rows",
-                grid,
-                threads,
-                shared,
-                number,
-                rows,
-                rank,
-                sums,
-                squares,
-                means,
-                roots,
-                scalars,
-                seed,
-                epoch,
-                factor,
-                errors
-            ),
-            Module::Common => launch!(
-                device,
-                module,
-                "draw_rows_any",
-                grid,
-                threads,
-                shared,
-                number,
-                rows,
-                rank,
-                pad,
-                lanes as u32,
-                sums,
-                squares,
-                means,
-                roots,
-                scalars,
-                seed,
-                epoch,
-                factor,
-                errors,
-                scratch.as_ref()
-            ),
-        }
+        let kernel = if module == Module::Common { "draw_rows_any" } else { "draw_rows" };
+        launch!(
+            device,
+            module,
+            kernel,
+            grid,
+            threads,
+            shared,
+            number,
+            rows,
+            rank,
+            pad,
+            lanes as u32,
+            sums,
+            squares,
+            means,
+            roots,
+            scalars,
+            seed,
+            epoch,
+            factor,
+            errors,
+            systems.scratch(&self.scratch)
+        )
     }
 
     /// Computes the rows that the mean of draws asks for.
@@ -206,32 +197,14 @@ impl<D: Device> Sampler<D> {
         for (mode, natural) in mean.natural.iter().enumerate() {
             let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
             let systems = Systems::new(self.rows[mode], self.ranks[mode], self.pads[mode]);
-            let (device, scratch) = (&self.device, systems.scratch(&self.device)?);
-            let factor = &self.mean_model.factors[mode];
+            let (device, factor) = (&self.device, &self.mean_model.factors[mode]);
             let Systems { lanes, threads, grid, shared, module, .. } = systems;
-            match module {
-                Module::Pad(_) => {
-                    launch!(device, module, "mean_rows", grid, threads, shared, rows, rank, natural, factor)?;
-                }
-                Module::Common => {
-                    let (lanes, scratch) = (lanes as u32, scratch.as_ref());
-                    launch!(
-                        device,
-                        module,
-                        "mean_rows_any",
-                        grid,
-                        threads,
-                        shared,
-                        rows,
-                        rank,
-                        pad,
-                        lanes,
-                        natural,
-                        factor,
-                        scratch
-                    )?;
-                }
-            }
+            let kernel = if module == Module::Common { "mean_rows_any" } else { "mean_rows" };
+            let (lanes, scratch) = (lanes as u32, systems.scratch(&self.scratch));
+            launch!(
+                device, module, kernel, grid, threads, shared, rows, rank, pad, lanes, natural, factor,
+                scratch
+            )?;
         }
         Ok(())
     }
@@ -272,8 +245,13 @@ impl Systems {
         }
     }
 
-    /// Room for systems that shared memory has none for.
-    fn scratch<D: Device>(&self, device: &D) -> Result<Option<Array<D, f64>>, Error> {
-        (self.scratch > 0).then(|| Array::zeros(device, self.scratch)).transpose()
+    /// The room for systems, if shared memory has none.
+    fn scratch<'a, D: Device>(&self, room: &'a Array<D, f64>) -> Option<&'a Array<D, f64>> {
+        (self.scratch > 0).then_some(room)
     }
+}
+
+/// How many numbers the systems of a mode's rows have in the device's memory.
+pub(crate) fn scratch(rows: usize, rank: usize, pad: usize) -> usize {
+    Systems::new(rows, rank, pad).scratch
 }

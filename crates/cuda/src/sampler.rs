@@ -1,102 +1,26 @@
 //! The sampler: what is on the device, and the order in which it is drawn.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, MOST_MODES, Model, THREADS, Tables};
+use crate::arrange::{Arranged, MOST_NUMBERS};
+use crate::chain::{Chain, Frame, Model, Purpose, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad};
-use crate::rows::RowWork;
+use crate::rows::{RowWork, scratch};
+use crate::scalars;
+use crate::setup::{Form, Setup};
+use crate::shares::{counted, telling};
 use crate::state::{State, natural_len};
+use crate::transfer::check_state;
 use crate::tuples::{Tuples, are_worth};
 
 /// The core stays as it starts, and shares stay 1, until the rows have found their places.
 const CORE_FROM: u32 = 4;
 /// Blocks of sums over rows.
-const BLOCKS: usize = 264;
-/// Rows with so many entries tell how much rows differ, if there are at least so many of them, and one of so many entries is
-/// theirs; about so many of them do.
-const TELLING: u32 = 20;
-const FEWEST: usize = 20;
-const MOST_OF: u64 = 3;
-const ROWS: usize = 2048;
-
-/// How sums over entries are computed; all give the same up to rounding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Form {
-    /// What is likely to be faster.
-    #[default]
-    Auto,
-    /// Entry by entry, for each mode.
-    Entries,
-    /// Where entries share their rows in all modes but one: over those first. Only for three modes, and padded ranks up to 64. The
-    /// mode with the most rows is drawn first. Squared errors are differences of sums here: where the noise is
-    /// below about a thousandth of the values, [`Form::Entries`] tells it better.
-    Tuples,
-}
-
-/// What a sampler is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup<'a> {
-    /// How many rows each mode has.
-    pub rows: &'a [usize],
-    /// How many concepts each mode has, at least 2.
-    pub ranks: &'a [usize],
-    /// The entries, whose values are centred and have a variance of about 1.
-    pub entries: Entries<'a>,
-    /// The seed of all draws.
-    pub seed: u64,
-    /// Which numbers of the core stay zero, see [`zeros`](crate::zeros).
-    pub zero: &'a [bool],
-    /// The concepts of so many modes have a precision of their own in the prior of the core: all, or none, or the first, if
-    /// only like concepts interact.
-    pub relevant: usize,
-    /// Whether sets of modes have one.
-    pub by_set: bool,
-    /// Whether rows have shares in the precision of entries.
-    pub row_noise: bool,
-    /// How sums are computed.
-    pub form: Form,
-}
-
-impl<'a> Setup<'a> {
-    /// A full core with everything that the model has.
-    #[must_use]
-    pub fn new(
-        rows: &'a [usize],
-        ranks: &'a [usize],
-        entries: Entries<'a>,
-        zero: &'a [bool],
-        seed: u64,
-    ) -> Self {
-        let relevant = ranks.len();
-        Setup { rows, ranks, entries, seed, zero, relevant, by_set: true, row_noise: true, form: Form::Auto }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        let wrong = |why: String| Err(Error::Problem(why));
-        let order = self.rows.len();
-        if !(2..=MOST_MODES).contains(&order) || self.ranks.len() != order {
-            return wrong(format!("from 2 to {MOST_MODES} modes with a rank each, not {order}"));
-        }
-        if let Some(rank) = self.ranks.iter().find(|&&rank| !(2..=1 << 10).contains(&rank)) {
-            return wrong(format!("ranks are from 2 to 1024, not {rank}"));
-        }
-        let len = self.ranks.iter().try_fold(1usize, |len, &rank| len.checked_mul(pad(rank)));
-        if len.is_none_or(|len| len >= u32::MAX as usize) || self.zero.len() != self.ranks.iter().product() {
-            return wrong("the core has another form, or is too large".to_owned());
-        }
-        if self.rows.iter().any(|&rows| rows >= u32::MAX as usize) {
-            return wrong("a mode has more rows than can be counted here".to_owned());
-        }
-        if self.form == Form::Tuples && order != 3 {
-            return wrong(format!("sums over tuples are for three modes, not {order}"));
-        }
-        self.entries.check(self.rows)
-    }
-}
+pub(crate) const BLOCKS: usize = 264;
 
 /// The mean of draws.
 pub(crate) struct Mean<D: Device> {
@@ -107,11 +31,18 @@ pub(crate) struct Mean<D: Device> {
 /// A problem and the state of its model, on a device.
 pub struct Sampler<D: Device> {
     pub(crate) device: D,
+    /// Who this is: evaluations have addresses of its memory, and are for nobody else.
+    pub(crate) identity: Arc<()>,
+    /// Whether all of the state is that of one moment: not if the device failed while it was changed.
+    pub(crate) whole: bool,
+    /// Whether the device failed while ranks were changed, and nothing is left.
+    pub(crate) lost: bool,
     pub(crate) rows: Vec<usize>,
     pub(crate) ranks: Vec<usize>,
     pub(crate) pads: Vec<usize>,
     pub(crate) seed: u64,
-    row_noise: bool,
+    pub(crate) row_noise: bool,
+    /// The model: chains and evaluations have addresses of its rows and of `roots`, which stay where they are.
     pub(crate) draw: Model<D>,
     /// Rows and core of the mean; rows are computed when they are asked for.
     pub(crate) mean_model: Model<D>,
@@ -128,17 +59,19 @@ pub struct Sampler<D: Device> {
     pub(crate) sums: Array<D, f32>,
     pub(crate) squares: Array<D, f32>,
     pub(crate) errors: Array<D, f64>,
+    /// Room for systems of rows that shared memory has none for.
+    pub(crate) scratch: Array<D, f64>,
     /// Sums of blocks.
     pub(crate) parts: Array<D, f64>,
     /// The sum of squared errors of each task of a pass.
     pub(crate) pass_squares: Array<D, f64>,
-    scales: Vec<Array<D, f32>>,
-    all_scales: Array<D, f32>,
-    counts: Vec<Array<D, u32>>,
+    pub(crate) scales: Vec<Array<D, f32>>,
+    pub(crate) all_scales: Array<D, f32>,
+    pub(crate) counts: Vec<Array<D, u32>>,
     /// For each mode some rows that tell how much shares differ; empty if they are all 1.
-    telling: Vec<Array<D, u32>>,
-    logs: Array<D, f64>,
-    means: Vec<Option<Array<D, f32>>>,
+    pub(crate) telling: Vec<Array<D, u32>>,
+    pub(crate) logs: Array<D, f64>,
+    pub(crate) means: Vec<Option<Array<D, f32>>>,
 }
 
 impl<D: Device> Sampler<D> {
@@ -149,14 +82,10 @@ impl<D: Device> Sampler<D> {
     pub fn new(device: D, setup: &Setup<'_>, start: &State) -> Result<Self, Error> {
         setup.check()?;
         let Setup { rows, ranks, entries, .. } = *setup;
+        check_state(start, rows, ranks)?;
         let order = rows.len();
         let pads: Vec<usize> = ranks.iter().map(|&rank| pad(rank)).collect();
-        let empty = || -> Result<Model<D>, Error> {
-            let factors = rows.iter().zip(&pads).map(|(rows, pad)| Array::zeros(&device, (rows + 1) * pad));
-            let core = Array::zeros(&device, ranks.iter().product())?;
-            Ok(Model { factors: factors.collect::<Result<_, _>>()?, core })
-        };
-        let (draw, mean_model) = (empty()?, empty()?);
+        let [draw, mean_model] = [Model::zeros(&device, rows, ranks)?, Model::zeros(&device, rows, ranks)?];
         let roots: Vec<Array<D, f32>> =
             rows.iter().map(|rows| Array::new(&device, &vec![1.0; rows + 1])).collect::<Result<_, _>>()?;
         let frame = Frame { device: &device, ranks, models: [&draw, &mean_model], roots: &roots };
@@ -168,7 +97,7 @@ impl<D: Device> Sampler<D> {
         let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
         let mut tables = Tables::new(&device)?;
         let arranged = arrange(lead);
-        let chain = Chain::new(&frame, &arranged)?;
+        let chain = Chain::new(&frame, &arranged, Purpose::Core)?;
         tables.fit(&device, &chain)?;
         let slots = chain.leaves.slots;
         let (possible, worth) = are_worth(&arranged, &pads);
@@ -182,39 +111,44 @@ impl<D: Device> Sampler<D> {
             Form::Auto => possible && worth,
             Form::Entries => false,
         };
-        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose()?;
+        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose();
+        let tuples = match tuples {
+            // Sums over entries may need less.
+            Err(Error::OutOfMemory(_)) if setup.form == Form::Auto => None,
+            tuples => tuples?,
+        };
         let mut work: Vec<Option<RowWork<D>>> = (0..order).map(|_| None).collect();
         work[lead] = Some(RowWork::new(&device, None, &arranged.by_row(rows[lead]))?);
         drop(arranged);
         for mode in (0..order).filter(|&mode| mode != lead && tuples.is_none()) {
             let arranged = arrange(mode);
-            let chain = Chain::new(&frame, &arranged)?;
+            let chain = Chain::new(&frame, &arranged, Purpose::Rows)?;
             tables.fit(&device, &chain)?;
-            let chain = Some(chain.without_entries(&device)?);
-            work[mode] = Some(RowWork::new(&device, chain, &arranged.by_row(rows[mode]))?);
+            work[mode] = Some(RowWork::new(&device, Some(chain), &arranged.by_row(rows[mode]))?);
         }
         let counts: Vec<Vec<u32>> =
             (0..order).into_par_iter().map(|mode| counted(entries.indices[mode], rows[mode])).collect();
         let lead = chain;
-        let row_slots = |mode: usize| {
-            let of_tuples = tuples.as_ref().map_or(0, |tuples| tuples.slots(mode));
-            work[mode].as_ref().map_or(of_tuples, RowWork::slots)
-        };
+        let row_slots = |mode: usize| slots_of(mode, &work, tuples.as_ref());
         let telling = counts.iter().map(|counts| telling(counts, setup.row_noise));
         let telling = telling.map(|rows| Array::new(&device, &rows)).collect::<Result<_, _>>()?;
         let most = |of: &dyn Fn(usize) -> usize| (0..order).map(of).max().unwrap_or(0);
         let mut sampler = Sampler {
-            core: Core::new(&device, setup)?,
+            identity: Arc::new(()),
+            whole: true,
+            lost: false,
+            core: Core::new(&device, ranks, setup.zero, setup.relevant, setup.by_set)?,
             row_noise: setup.row_noise,
             rows: rows.to_vec(),
             ranks: ranks.to_vec(),
             seed: setup.seed,
             mean: None,
-            scalars: Array::zeros(&device, 6 + MOST_MODES)?,
-            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * (pads[mode] * (pads[mode] + 3) / 2)))?,
+            scalars: Array::zeros(&device, scalars::COUNT)?,
+            scratch: Array::zeros(&device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?,
+            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * sums_len(pads[mode])))?,
             squares: Array::zeros(&device, most(&row_slots))?,
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
-            parts: Array::zeros(&device, BLOCKS * most(&|mode| pads[mode]).max(8))?,
+            parts: Array::zeros(&device, parts_len(&pads))?,
             pass_squares: Array::zeros(&device, lead.leaves.slots)?,
             scales: ranks.iter().map(|&rank| Array::zeros(&device, rank)).collect::<Result<_, _>>()?,
             all_scales: Array::zeros(&device, ranks.iter().sum())?,
@@ -247,22 +181,79 @@ impl<D: Device> Sampler<D> {
         self.device
     }
 
-    /// Gives rows of a mode means in their prior, or takes them away: a number for each row and concept.
+    /// Whether there is a state, and such a mode.
+    pub(crate) fn check_mode(&self, mode: usize) -> Result<(), Error> {
+        if mode >= self.rows.len() {
+            return Err(Error::Problem(format!("there is no mode {mode} of {}", self.rows.len())));
+        }
+        self.check()
+    }
+
+    /// Whether there is a state.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.check_ranks()?;
+        if self.whole {
+            return Ok(());
+        }
+        Err(Error::Problem(
+            "the GPU failed in the midst of a draw: go on from a state that was saved".to_owned(),
+        ))
+    }
+
+    /// Whether there are ranks of which there can be a state.
+    pub(crate) fn check_ranks(&self) -> Result<(), Error> {
+        if self.lost {
+            return Err(Error::Problem("the GPU failed in the midst of other ranks: begin anew".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Changes the state: if that fails on the way, there is none until another is restored.
+    pub(crate) fn change(
+        &mut self,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.check()?;
+        self.whole = false;
+        change(self)?;
+        self.whole = true;
+        Ok(())
+    }
+
+    /// Gives rows of a mode means in their prior, or takes them away: a number for each row and concept. They follow
+    /// [`Sampler::rescale`], as rows do, and are not part of [`Sampler::state`].
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or they are not as many, or the device fails.
     pub fn set_prior_means(&mut self, mode: usize, means: Option<&[f32]>) -> Result<(), Error> {
-        self.means[mode] = means.map(|means| Array::new(&self.device, means)).transpose()?;
+        self.check_mode(mode)?;
+        let len = self.rows[mode] * self.ranks[mode];
+        if let Some(means) = means.filter(|means| means.len() != len) {
+            return Err(Error::Problem(format!("{} means and not {len} for mode {mode}", means.len())));
+        }
+        match (means, &mut self.means[mode]) {
+            // Hosts do so in every epoch.
+            (Some(means), Some(there)) => there.put(&self.device, means)?,
+            (means, there) => *there = means.map(|means| Array::new(&self.device, means)).transpose()?,
+        }
         Ok(())
     }
 
     /// Sets the precision of the prior of concepts that interact.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If it is none, or the device fails.
     pub fn set_hurdle(&mut self, hurdle: f64) -> Result<(), Error> {
+        self.check()?;
+        if !is_precision(hurdle) {
+            return Err(Error::Problem(format!("{hurdle} is no precision")));
+        }
+        self.set_scalar(scalars::HURDLE, hurdle)
+    }
+
+    fn set_scalar(&mut self, place: usize, value: f64) -> Result<(), Error> {
         let mut scalars = self.scalars.get(&self.device)?;
-        scalars[1] = hurdle;
+        scalars[place] = value;
         self.scalars.put(&self.device, &scalars)
     }
 
@@ -293,140 +284,21 @@ impl<D: Device> Sampler<D> {
         first.into_iter().chain((0..self.rows.len()).filter(|&mode| Some(mode) != first)).collect()
     }
 
-    /// Brings each concept back to a prior of precision 1; the core takes up the difference, and so does the mean.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn rescale(&mut self, epoch: u32) -> Result<(), Error> {
-        self.outdate(self.lead.leaf);
-        let device = &self.device;
-        for mode in 0..self.rows.len() {
-            let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
-            let factor = &self.draw.factors[mode];
-            let means = self.means[mode].as_ref();
-            let blocks = self.column_parts(factor, mode, false, means)?;
-            let (modes, own, scales) = (mode as u32, rows as u32, &self.scales[mode]);
-            let grid = [rank.div_ceil(64), 1];
-            launch!(
-                device,
-                Module::Common,
-                "draw_scales",
-                grid,
-                64,
-                0,
-                modes,
-                own,
-                rank as u32,
-                blocks as u32,
-                &self.parts,
-                self.seed,
-                epoch,
-                scales
-            )?;
-            let grid = [(rows * pad).div_ceil(THREADS), 1];
-            let (ranks, pads) = (rank as u32, pad as u32);
-            launch!(
-                device,
-                Module::Common,
-                "scale_rows",
-                grid,
-                THREADS,
-                0,
-                own,
-                ranks,
-                pads,
-                scales,
-                factor
-            )?;
-            if let Some(mean) = &self.mean {
-                let grid = [(rows * natural_len(rank)).div_ceil(THREADS), 1];
-                let natural = &mean.natural[mode];
-                launch!(
-                    device,
-                    Module::Common,
-                    "scale_natural",
-                    grid,
-                    THREADS,
-                    0,
-                    own,
-                    ranks,
-                    scales,
-                    natural
-                )?;
-            }
-            let first = self.core.first(mode) as u32;
-            let grid = [1, 1];
-            launch!(
-                device,
-                Module::Common,
-                "put_scales",
-                grid,
-                32,
-                0,
-                ranks,
-                first,
-                scales,
-                &self.all_scales
-            )?;
-        }
-        let len = self.draw.core.len();
-        let grid = [len.div_ceil(THREADS), 1];
-        let mean = self.mean.as_ref().map(|_| &self.mean_model.core);
-        for core in [Some(&self.draw.core), mean].into_iter().flatten() {
-            let shape = &self.core.shape;
-            launch!(device, Module::Common, "scale_core", grid, THREADS, 0, shape, &self.all_scales, core)?;
-        }
-        Ok(())
-    }
-
-    /// What the last [`Sampler::rescale`] multiplied the concepts of a mode with.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn scales(&self, mode: usize) -> Result<Vec<f32>, Error> {
-        self.scales[mode].get(&self.device)
-    }
-
-    /// Sums over the rows of a factor in blocks, and how many blocks there are.
-    pub(crate) fn column_parts(
-        &self,
-        factor: &Array<D, f32>,
-        mode: usize,
-        plain: bool,
-        means: Option<&Array<D, f32>>,
-    ) -> Result<usize, Error> {
-        let (rows, rank, pad) = (self.rows[mode], self.ranks[mode], self.pads[mode]);
-        let threads = pad.next_multiple_of(32).max(THREADS);
-        let blocks = rows.div_ceil(threads / pad).clamp(1, BLOCKS);
-        launch!(
-            &self.device,
-            Module::Common,
-            "column_parts",
-            [blocks, 1],
-            threads,
-            8 * threads,
-            rows as u32,
-            rank as u32,
-            pad as u32,
-            u32::from(plain),
-            factor,
-            means,
-            &self.parts,
-        )?;
-        Ok(blocks)
-    }
-
     /// Draws the rows of a mode. With a share, the mean of their distributions is moved by it.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn draw_rows(&mut self, mode: usize, epoch: u32, share: Option<f32>) -> Result<(), Error> {
+        self.check_mode(mode)?;
         if share.is_some() && self.mean.is_none() {
-            self.mean = Some(self.no_mean()?);
+            let mean = self.no_mean()?;
+            self.mean_model.core.put(&self.device, &vec![0.0; self.draw.core.len()])?;
+            self.set_scalar(scalars::VARIANCE, 0.0)?;
+            self.mean = Some(mean);
         }
         self.sum_rows(mode, epoch)?;
         self.outdate(mode);
-        self.draw_summed_rows(mode, epoch, share, self.means[mode].as_ref())
+        self.change(|sampler| sampler.draw_summed_rows(mode, epoch, share, sampler.means[mode].as_ref()))
     }
 
     /// Forgets the mean: the next draw that counts is the first.
@@ -437,8 +309,9 @@ impl<D: Device> Sampler<D> {
     /// Sums up the entries of a mode's rows, as [`Sampler::draw_rows`] does first.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn sum(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
+        self.check_mode(mode)?;
         self.sum_rows(mode, epoch)
     }
 
@@ -449,6 +322,7 @@ impl<D: Device> Sampler<D> {
         }
     }
 
+    /// Room for a mean, and that of no draws.
     pub(crate) fn no_mean(&self) -> Result<Mean<D>, Error> {
         let device = &self.device;
         let natural = self.rows.iter().zip(&self.ranks);
@@ -457,95 +331,16 @@ impl<D: Device> Sampler<D> {
         Ok(Mean { natural: natural.collect::<Result<_, _>>()?, shares: shares.collect::<Result<_, _>>()? })
     }
 
-    /// Draws the shares of a mode's rows in the precision of entries, given what [`Sampler::draw_rows`] has left of them.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn draw_shares(&mut self, mode: usize, epoch: u32) -> Result<(), Error> {
-        self.outdate(mode);
-        let (device, rows, pad) = (&self.device, self.rows[mode], self.pads[mode]);
-        let telling = &self.telling[mode];
-        if !self.row_noise || telling.len() == 0 {
-            return Ok(());
-        }
-        let (counts, errors, scalars) = (&self.counts[mode], &self.errors, &self.scalars);
-        let (own, seed, number, pads) = (rows as u32, self.seed, mode as u32, pad as u32);
-        let (roots, factor) = (&self.roots[mode], &self.draw.factors[mode]);
-        let some = telling.len() as u32;
-        let (room, logs) = (8 * THREADS, &self.logs);
-        launch!(
-            device,
-            Module::Common,
-            "weigh_nu",
-            [22, 1],
-            THREADS,
-            room,
-            telling,
-            some,
-            counts,
-            errors,
-            scalars,
-            logs
-        )?;
-        launch!(device, Module::Common, "pick_nu", [1, 1], 32, 0, number, logs, seed, epoch, scalars)?;
-        let grid = [rows.div_ceil(THREADS), 1];
-        let modes = self.rows.len() as u32;
-        launch!(
-            device,
-            Module::Common,
-            "draw_shares",
-            grid,
-            THREADS,
-            0,
-            number,
-            modes,
-            own,
-            counts,
-            errors,
-            scalars,
-            seed,
-            epoch,
-            roots
-        )?;
-        let blocks = rows.div_ceil(THREADS).min(BLOCKS);
-        let parts = &self.parts;
-        let grid_of_parts = [blocks, 1];
-        launch!(
-            device,
-            Module::Common,
-            "level_parts",
-            grid_of_parts,
-            THREADS,
-            room,
-            own,
-            pads,
-            counts,
-            roots,
-            factor,
-            parts
-        )?;
-        let blocks = blocks as u32;
-        launch!(
-            device,
-            Module::Common,
-            "level_shares",
-            grid,
-            THREADS,
-            64,
-            own,
-            pads,
-            blocks,
-            parts,
-            factor,
-            roots
-        )
-    }
-
-    /// Takes the rest of a draw into the mean: the core and the noise.
+    /// Takes the rest of a draw into the mean: the core and the noise. Nothing if [`Sampler::draw_rows`] has begun no mean.
     ///
     /// # Errors
     /// If the device fails.
     pub fn average(&mut self, share: f32) -> Result<(), Error> {
+        self.change(|sampler| sampler.average_rest(share))
+    }
+
+    fn average_rest(&self, share: f32) -> Result<(), Error> {
+        let Some(mean) = &self.mean else { return Ok(()) };
         let device = &self.device;
         let len = self.draw.core.len();
         let grid = [len.div_ceil(THREADS), 1];
@@ -564,7 +359,6 @@ impl<D: Device> Sampler<D> {
             scalars
         )?;
         for (mode, &rows) in self.rows.iter().enumerate() {
-            let Some(mean) = &self.mean else { continue };
             let grid = [rows.div_ceil(THREADS), 1];
             let (roots, shares) = (&self.roots[mode], &mean.shares[mode]);
             launch!(
@@ -584,22 +378,26 @@ impl<D: Device> Sampler<D> {
     }
 }
 
-/// Some rows that tell how much rows differ; none if they are too few, or their entries are.
-fn telling(counts: &[u32], row_noise: bool) -> Vec<u32> {
-    let telling: Vec<u32> =
-        (0..).zip(counts).filter(|(_, count)| **count >= TELLING).map(|(row, _)| row).collect();
-    let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let theirs: u64 = telling.iter().map(|&row| u64::from(counts[row as usize])).sum();
-    if !row_noise || telling.len() < FEWEST || MOST_OF * theirs < all {
-        return Vec::new();
-    }
-    let step = telling.len().div_ceil(ROWS);
-    telling.into_iter().step_by(step).collect()
+/// How many sums the rows of a mode have at a time.
+pub(crate) fn slots_of<D: Device>(
+    mode: usize,
+    work: &[Option<RowWork<D>>],
+    tuples: Option<&Tuples<D>>,
+) -> usize {
+    work[mode].as_ref().map_or_else(|| tuples.map_or(0, |tuples| tuples.slots(mode)), RowWork::slots)
 }
 
-/// How many entries each row of a mode has.
-fn counted(of: &[u32], rows: usize) -> Vec<u32> {
-    let mut counts = vec![0; rows];
-    of.iter().for_each(|&row| counts[row as usize] += 1);
-    counts
+/// How many numbers the sums of a row are.
+pub(crate) fn sums_len(pad: usize) -> usize {
+    pad * (pad + 3) / 2
+}
+
+/// How many numbers blocks have at a time that sum over rows, or over anything else.
+pub(crate) fn parts_len(pads: &[usize]) -> usize {
+    BLOCKS * pads.iter().fold(8, |most, &pad| most.max(pad))
+}
+
+/// Whether a number can be a precision.
+pub(crate) fn is_precision(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }

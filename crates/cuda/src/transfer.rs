@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::chain::Model;
 use crate::device::{Array, Device};
-use crate::sampler::Sampler;
+use crate::sampler::{Mean, Sampler, is_precision};
+use crate::scalars::{COUNT, HURDLE, NU, TAU, VARIANCE};
 use crate::state::{MeanState, State, natural_len};
 
 impl<D: Device> Sampler<D> {
@@ -12,6 +13,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn state(&self) -> Result<State, Error> {
+        self.check()?;
         let device = &self.device;
         let scalars = self.scalars.get(device)?;
         let each = |arrays: &[Array<D, f32>]| -> Result<Vec<Vec<f32>>, Error> {
@@ -23,19 +25,19 @@ impl<D: Device> Sampler<D> {
             Ok(MeanState {
                 natural_params: each(&mean.natural)?,
                 core: self.mean_model.core.get(device)?,
-                variance: scalars[5],
+                variance: scalars[VARIANCE],
                 shares: each(&mean.shares)?,
             })
         });
         Ok(State {
             factors: self.factors(&self.draw)?,
             roots,
-            nu: scalars[6..6 + self.rows.len()].to_vec(),
+            nu: scalars[NU..NU + self.rows.len()].to_vec(),
             core: self.draw.core.get(device)?,
             sets: self.core.sets.get(device)?,
             concepts: self.core.concepts(device)?,
-            tau: scalars[0],
-            hurdle: scalars[1],
+            tau: scalars[TAU],
+            hurdle: scalars[HURDLE],
             mean: mean.transpose()?,
         })
     }
@@ -43,8 +45,9 @@ impl<D: Device> Sampler<D> {
     /// The rows of a mode as they were drawn last.
     ///
     /// # Errors
-    /// If the device fails.
+    /// If there is no such mode, or the device fails.
     pub fn rows(&self, mode: usize) -> Result<Vec<f32>, Error> {
+        self.check_mode(mode)?;
         self.unpadded(&self.draw.factors[mode], mode)
     }
 
@@ -53,6 +56,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn core(&self) -> Result<Vec<f32>, Error> {
+        self.check()?;
         self.draw.core.get(&self.device)
     }
 
@@ -61,15 +65,17 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn tau(&self) -> Result<f64, Error> {
-        Ok(self.scalars.get(&self.device)?[0])
+        self.check()?;
+        Ok(self.scalars.get(&self.device)?[TAU])
     }
 
-    /// The mean of 1 / tau over the draws that counted.
+    /// The mean of 1 / tau over the draws that counted; 0 before the first.
     ///
     /// # Errors
     /// If the device fails.
     pub fn mean_variance(&self) -> Result<f64, Error> {
-        Ok(self.scalars.get(&self.device)?[5])
+        self.check()?;
+        self.mean.as_ref().map_or(Ok(0.0), |_| Ok(self.scalars.get(&self.device)?[VARIANCE]))
     }
 
     /// The rows of all modes, without padding.
@@ -84,58 +90,79 @@ impl<D: Device> Sampler<D> {
         Ok(rows.flat_map(|row| &row[..rank]).copied().collect())
     }
 
-    /// Goes on from another state.
+    /// Goes on from another state. Where the core has zeros, those of the state are not looked at.
     ///
     /// # Errors
-    /// If it has another form, or the device fails.
+    /// If it has another form, or precisions that are none, or the device fails.
     pub fn restore(&mut self, state: &State) -> Result<(), Error> {
-        let order = self.rows.len();
-        let fits = |lists: &[Vec<f32>], of: &dyn Fn(usize) -> usize| {
-            lists.len() == order && lists.iter().enumerate().all(|(mode, list)| list.len() == of(mode))
-        };
-        let rows = self.rows.clone();
-        let ranks = self.ranks.clone();
-        let mean_fits = state.mean.as_ref().is_none_or(|mean| {
-            fits(&mean.natural_params, &|mode| rows[mode] * natural_len(ranks[mode]))
-                && fits(&mean.shares, &|mode| rows[mode])
-                && mean.core.len() == self.draw.core.len()
-        });
-        let is_like = fits(&state.factors, &|mode| rows[mode] * ranks[mode])
-            && fits(&state.roots, &|mode| rows[mode])
-            && state.core.len() == self.draw.core.len()
-            && state.nu.len() == order
-            && mean_fits;
-        if !is_like {
-            return Err(Error::Problem("the state is that of another problem".to_owned()));
-        }
+        self.check_ranks()?;
+        check_state(state, &self.rows, &self.ranks)?;
+        // Whatever needs room comes first: if there is none, all is as it was.
+        let mean = state.mean.as_ref().map(|_| self.no_mean()).transpose()?;
         self.outdate(self.lead.leaf);
-        self.core.restore(&self.device, state)?;
-        self.draw.core.put(&self.device, &state.core)?;
-        for mode in 0..order {
-            let mut padded = vec![0.0; (rows[mode] + 1) * self.pads[mode]];
-            let to = padded.chunks_exact_mut(self.pads[mode]);
-            for (to, from) in to.zip(state.factors[mode].chunks_exact(ranks[mode])) {
-                to[..ranks[mode]].copy_from_slice(from);
+        self.whole = true;
+        self.change(|sampler| sampler.put_state(state, mean))
+    }
+
+    fn put_state(&mut self, state: &State, mean: Option<Mean<D>>) -> Result<(), Error> {
+        let device = &self.device;
+        self.core.restore(device, state)?;
+        self.draw.core.put(device, &self.core.masked(&state.core))?;
+        for mode in 0..self.rows.len() {
+            let (rank, pad) = (self.ranks[mode], self.pads[mode]);
+            let mut padded = vec![0.0; (self.rows[mode] + 1) * pad];
+            for (to, from) in padded.chunks_exact_mut(pad).zip(state.factors[mode].chunks_exact(rank)) {
+                to[..rank].copy_from_slice(from);
             }
-            self.draw.factors[mode].put(&self.device, &padded)?;
+            self.draw.factors[mode].put(device, &padded)?;
             let roots: Vec<f32> = state.roots[mode].iter().copied().chain([1.0]).collect();
-            self.roots[mode].put(&self.device, &roots)?;
+            self.roots[mode].put(device, &roots)?;
         }
-        let variance = state.mean.as_ref().map_or(0.0, |mean| mean.variance);
-        let mut scalars = vec![state.tau, state.hurdle, 0.0, 0.0, 0.0, variance];
-        scalars.extend_from_slice(&state.nu);
-        scalars.resize(self.scalars.len(), 0.0);
-        self.scalars.put(&self.device, &scalars)?;
-        self.mean = None;
-        if let Some(from) = &state.mean {
-            let mut mean = self.no_mean()?;
-            for mode in 0..order {
-                mean.natural[mode].put(&self.device, &from.natural_params[mode])?;
-                mean.shares[mode].put(&self.device, &from.shares[mode])?;
+        let mut scalars = [0.0; COUNT];
+        (scalars[TAU], scalars[HURDLE]) = (state.tau, state.hurdle);
+        scalars[VARIANCE] = state.mean.as_ref().map_or(0.0, |mean| mean.variance);
+        scalars[NU..NU + state.nu.len()].copy_from_slice(&state.nu);
+        self.scalars.put(device, &scalars)?;
+        self.mean = mean;
+        if let Some((mean, from)) = self.mean.as_mut().zip(state.mean.as_ref()) {
+            for (mode, (natural, shares)) in from.natural_params.iter().zip(&from.shares).enumerate() {
+                mean.natural[mode].put(device, natural)?;
+                mean.shares[mode].put(device, shares)?;
             }
-            self.mean_model.core.put(&self.device, &from.core)?;
-            self.mean = Some(mean);
+            self.mean_model.core.put(device, &self.core.masked(&from.core))?;
         }
         Ok(())
     }
+}
+
+/// Checks that a state is one of a model of so many rows and of these ranks.
+pub(crate) fn check_state(state: &State, rows: &[usize], ranks: &[usize]) -> Result<(), Error> {
+    let lens = |of: &dyn Fn(usize, usize) -> usize| -> Vec<usize> {
+        rows.iter().zip(ranks).map(|(&rows, &rank)| of(rows, rank)).collect()
+    };
+    let has = |lists: &[Vec<f32>], lens: &[usize]| lists.iter().map(Vec::len).eq(lens.iter().copied());
+    let len: usize = ranks.iter().product();
+    let mean_fits = state.mean.as_ref().is_none_or(|mean| {
+        has(&mean.natural_params, &lens(&|rows, rank| rows * natural_len(rank)))
+            && has(&mean.shares, rows)
+            && mean.core.len() == len
+    });
+    let is_like = has(&state.factors, &lens(&|rows, rank| rows * rank))
+        && has(&state.roots, rows)
+        && state.core.len() == len
+        && state.nu.len() == rows.len()
+        && state.sets.len() == 1 << rows.len()
+        && state.concepts.iter().map(Vec::len).eq(ranks.iter().copied())
+        && mean_fits;
+    if !is_like {
+        return Err(Error::Problem("the state is that of another problem".to_owned()));
+    }
+    let precisions = [state.tau, state.hurdle].into_iter().chain(state.nu.iter().copied());
+    let precisions = precisions.chain(state.sets.iter().chain(state.concepts.iter().flatten()).copied());
+    let mut precisions = precisions.chain(state.roots.iter().flatten().map(|&root| root.into()));
+    let variance = state.mean.as_ref().map_or(0.0, |mean| mean.variance);
+    if !precisions.all(is_precision) || !variance.is_finite() {
+        return Err(Error::Problem("a precision of the state is not positive, or not finite".to_owned()));
+    }
+    Ok(())
 }

@@ -5,13 +5,13 @@ use crate::Error;
 use crate::arrange::{Arranged, ByRow};
 use crate::chain::{Frame, THREADS, Which, Work, gather};
 use crate::core::Visit;
-use crate::device::{Array, Device, Module, launch, stride};
+use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::sampler::Sampler;
 
 /// From so many entries per tuple on, sums over tuples are faster than those over entries.
 const WORTH: usize = 15;
 /// The largest padded rank that kernels have tiles for.
-const WIDEST: usize = 64;
+pub(crate) const WIDEST: usize = 64;
 /// The most tuples of a task.
 const LONGEST: u32 = 64;
 /// Batches of tuples are as large as this many floats of shared memory allow, and no larger than this.
@@ -37,14 +37,35 @@ struct Side<D: Device> {
     others: Array<D, u32>,
     work: Work<D>,
     other: usize,
-    /// The core folded along each row of the other mode.
-    pack: Array<D, u32>,
-    packed: Array<D, f32>,
     all: Array<D, u32>,
     root: Array<D, u32>,
+    table_roots: Array<D, f32>,
+    folded: Folded<D>,
+}
+
+/// The core folded along each row of the other mode.
+struct Folded<D: Device> {
+    pack: Array<D, u32>,
+    packed: Array<D, f32>,
     folding: Array<D, u64>,
     tables: Array<D, f32>,
-    table_roots: Array<D, f32>,
+}
+
+impl<D: Device> Folded<D> {
+    fn new(frame: &Frame<'_, D>, [other, mode, leaf]: [usize; 3], rows: usize) -> Result<Self, Error> {
+        let (device, (pack, _)) = (frame.device, frame.places(&[other, mode, leaf]));
+        Ok(Folded {
+            packed: Array::zeros(device, pack.len())?,
+            pack: Array::new(device, &pack)?,
+            folding: frame.folding(&[other], Which::Draw)?,
+            tables: Array::zeros(device, rows * frame.ranks[mode] * pad(frame.ranks[leaf]))?,
+        })
+    }
+}
+
+/// How many numbers the sums of a tuple are.
+fn sums_len(pad: usize) -> usize {
+    pad * (pad + 1) / 2 + 2 * pad
 }
 
 /// Whether tuples are possible, and worth their while.
@@ -68,7 +89,7 @@ impl<D: Device> Tuples<D> {
         let firsts: Vec<u32> = second.parents.iter().map(|&parent| first.rows[parent as usize]).collect();
         let pad = pads[arranged.leaf];
         let mut tuples = Tuples {
-            sums: Array::zeros(device, slots * (pad * (pad + 1) / 2 + 2 * pad))?,
+            sums: Array::zeros(device, slots * sums_len(pad))?,
             squares: Array::zeros(device, slots)?,
             wide: Array::zeros(device, rows[arranged.leaf] * stride(pad))?,
             sides: (0..rows.len()).map(|_| None).collect(),
@@ -79,23 +100,32 @@ impl<D: Device> Tuples<D> {
             (second.modes[0], first.modes[0], &second.rows, &firsts),
         ] {
             let by_row = ByRow::new(rows[mode], own, (0u32..).zip(theirs.iter().copied()));
-            let (pack, _) = frame.places(&[other, mode, arranged.leaf]);
             let all: Vec<u32> = (0..rows[other] as u32).collect();
             tuples.sides[mode] = Some(Side {
                 tuples: Array::new(device, &by_row.ids)?,
                 others: Array::new(device, &by_row.values)?,
                 work: Work::new(device, &by_row.starts, LONGEST)?,
                 other,
-                packed: Array::zeros(device, pack.len())?,
-                pack: Array::new(device, &pack)?,
                 all: Array::new(device, &all)?,
                 root: Array::zeros(device, all.len())?,
-                folding: frame.folding(&[other], Which::Draw)?,
-                tables: Array::zeros(device, all.len() * frame.ranks[mode] * pad)?,
                 table_roots: Array::zeros(device, all.len())?,
+                folded: Folded::new(frame, [other, mode, arranged.leaf], all.len())?,
             });
         }
         Ok(tuples)
+    }
+
+    /// Sums for other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, leaf: usize, rows: &[usize]) -> Result<(), Error> {
+        let (device, pad) = (frame.device, pad(frame.ranks[leaf]));
+        self.outdate();
+        self.sums.grow(device, self.squares.len() * sums_len(pad))?;
+        self.wide.grow(device, rows[leaf] * stride(pad))?;
+        for (mode, side) in self.sides.iter_mut().enumerate() {
+            let Some(side) = side else { continue };
+            side.folded = Folded::new(frame, [side.other, mode, leaf], side.all.len())?;
+        }
+        Ok(())
     }
 
     /// How many sums there are at a time for the rows of a mode.
@@ -113,9 +143,12 @@ impl<D: Device> Sampler<D> {
     /// Brings the sums of tuples up to date, if there are any.
     pub(crate) fn prepare(&mut self, epoch: u32) -> Result<(), Error> {
         let leaf = self.lead.leaf;
-        let Some(tuples) = self.tuples.as_ref().filter(|tuples| tuples.ready != Some(epoch)) else {
+        if self.tuples.as_ref().is_some_and(|tuples| tuples.ready == Some(epoch)) {
             return Ok(());
-        };
+        }
+        // Until they are: a launch may fail.
+        self.tuples.iter_mut().for_each(Tuples::outdate);
+        let Some(tuples) = &self.tuples else { return Ok(()) };
         let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
         let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
         let (device, wide_pad) = (&self.device, stride(pad));
@@ -152,7 +185,8 @@ impl<D: Device> Sampler<D> {
         let Some(tuples) = &self.tuples else { return Ok(false) };
         let Some(side) = &tuples.sides[mode] else { return Ok(false) };
         let device = &self.device;
-        gather(device, &side.pack, &self.draw.core, &side.packed)?;
+        let folded = &side.folded;
+        gather(device, &folded.pack, &self.draw.core, &folded.packed)?;
         let (rank, pad, inner) = (self.ranks[mode], self.pads[mode], self.pads[leaf]);
         let (nodes, len) = (self.rows[side.other], rank * inner);
         launch!(
@@ -163,14 +197,14 @@ impl<D: Device> Sampler<D> {
             THREADS,
             0,
             0u32,
-            &side.folding,
+            &folded.folding,
             &side.all,
             &side.root,
             nodes as u32,
             len as u32,
-            &side.packed,
+            &folded.packed,
             &self.tables.roots[0],
-            &side.tables,
+            &folded.tables,
             &side.table_roots,
         )?;
         let tiles = pad / 4 * (pad / 4 + 1) / 2;
@@ -195,7 +229,7 @@ impl<D: Device> Sampler<D> {
             &side.others,
             &tuples.sums,
             &tuples.squares,
-            &side.tables,
+            &folded.tables,
             &self.roots[side.other],
             &self.sums,
             &self.squares,

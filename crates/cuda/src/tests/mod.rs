@@ -2,12 +2,15 @@
 
 mod device;
 mod draws;
+mod failures;
 mod oracle;
 mod runs;
 mod sums;
+mod switches;
 
 use self::device::TestDevice;
-use crate::{Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
+use crate::setup::check_core;
+use crate::{Device, Entries, Error, Form, Generator, Sampler, Setup, State, zeros};
 
 /// A problem with random entries.
 pub(crate) struct Random {
@@ -37,10 +40,20 @@ impl Random {
     }
 
     pub(crate) fn sampler(&self, form: Form) -> Sampler<TestDevice> {
+        self.sampler_on(TestDevice, |setup| setup.form = form).unwrap()
+    }
+
+    /// A sampler of something else than the usual setup.
+    pub(crate) fn sampler_on<D: Device>(
+        &self,
+        device: D,
+        change: impl Fn(&mut Setup<'_>),
+    ) -> Result<Sampler<D>, Error> {
         let slices: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &self.values };
-        let setup = Setup { form, ..Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1) };
-        Sampler::new(TestDevice, &setup, &self.state).unwrap()
+        let mut setup = Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1);
+        change(&mut setup);
+        Sampler::new(device, &setup, &self.state)
     }
 }
 
@@ -65,4 +78,11 @@ fn what_cannot_be_computed_is_an_error() {
     assert!(is_problem(sampler(&[2, 3], &[1, 4])), "a rank of 1");
     assert!(is_problem(sampler(&[2, 3], &[2, 3])), "zeros of another core");
     assert!(is_problem(sampler(&[2, 3, 4], &[2, 2, 2])), "a mode that entries do not have");
+    // More blocks than a launch may have.
+    let error = check_core(&[1024, 1024, 64], &[]).unwrap_err().to_string();
+    assert!(error.contains("smaller ranks"), "{error}");
+    let wide: [&[u32]; 5] = [&[0]; 5];
+    let entries = Entries { indices: &wide, values: &[1.0] };
+    let setup = Setup::new(&[1 << 26; 5], &[2; 5], entries, &[false; 32], 1);
+    assert!(is_problem(setup.check().err()), "rows of 130 bits");
 }

@@ -3,6 +3,9 @@
 use super::Random;
 use crate::state::concepts;
 
+/// The sums of a row: of products of designs, of designs times values, and of squared values.
+pub(crate) type RowSums = (Vec<Vec<f64>>, Vec<f64>, f64);
+
 impl Random {
     fn row(&self, mode: usize, entry: usize) -> usize {
         self.indices[mode][entry] as usize
@@ -38,7 +41,7 @@ impl Random {
     }
 
     /// For each row of a mode the sums of products of designs, of designs times values, and of squared values.
-    pub(crate) fn sums(&self, mode: usize) -> Vec<(Vec<Vec<f64>>, Vec<f64>, f64)> {
+    pub(crate) fn sums(&self, mode: usize) -> Vec<RowSums> {
         let rank = self.ranks[mode];
         let mut sums = vec![(vec![vec![0.0; rank]; rank], vec![0.0; rank], 0.0); self.rows[mode]];
         for entry in 0..self.values.len() {

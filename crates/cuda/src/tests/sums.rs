@@ -8,7 +8,7 @@ use crate::{Entries, Form};
 
 /// Problems of all orders, and of all ranks that have kernels of their own, and others.
 fn problems() -> Vec<Random> {
-    let shapes: [(&[usize], &[usize], usize); 10] = [
+    let shapes: [(&[usize], &[usize], usize); 15] = [
         (&[30, 20], &[3, 7], 300),
         (&[7, 40, 12], &[4, 8, 3], 400),
         (&[5, 9, 60], &[12, 5, 10], 3000),
@@ -17,6 +17,13 @@ fn problems() -> Vec<Random> {
         (&[25, 6, 8], &[30, 2, 3], 400),
         (&[13, 9], &[45, 64], 200),
         (&[9, 14], &[70, 3], 200),
+        // The mode with the most rows has no module; and ranks that are too large for what is staged otherwise.
+        (&[14, 9], &[70, 3], 200),
+        (&[4, 3], &[800, 2], 40),
+        (&[3, 4], &[800, 2], 40),
+        // Tuples of the widest modules.
+        (&[6, 7, 12], &[2, 40, 60], 90),
+        (&[6, 12, 7], &[60, 34, 2], 90),
         (&[6, 8, 5, 7], &[3, 4, 2, 5], 400),
         (&[4, 3, 5, 6, 3], &[2, 3, 2, 5, 3], 300),
     ];
@@ -66,7 +73,11 @@ fn rows_with_many_entries_are_summed_in_parts() {
 
 #[test]
 fn passes_give_the_gradients_of_plain_loops() {
-    for mut problem in problems() {
+    // And of nodes that are more than one task: by entries, by children, and by those of the core.
+    let shapes: [(&[usize], &[usize], usize); 3] =
+        [(&[3, 3], &[3, 4], 9000), (&[3, 700, 720], &[2, 2, 3], 6000), (&[5000, 5100], &[2, 3], 9000)];
+    let more = shapes.map(|(rows, ranks, entries)| Random::new(rows, ranks, entries, 5));
+    for mut problem in problems().into_iter().chain(more) {
         // Without the random part.
         problem.state.tau = 1e30;
         for form in forms(problem.rows.len()) {
@@ -87,7 +98,7 @@ fn passes_give_the_gradients_of_plain_loops() {
                 if visit == Visit::Residuals {
                     sampler.add_squares(&sampler.lead).unwrap();
                     sampler.take_squares(&sampler.lead, None).unwrap();
-                    let found = sampler.scalars.get(&sampler.device).unwrap()[2];
+                    let found = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
                     let entries = 0..problem.values.len();
                     let expected: f64 =
                         entries.map(|entry| problem.share(None, entry) * rest(entry).powi(2)).sum();
@@ -134,7 +145,7 @@ fn tables_that_would_be_too_large_are_left_out() {
         let models = [&sampler.draw, &sampler.mean_model];
         let (device, roots) = (&sampler.device, &sampler.roots);
         let frame = crate::chain::Frame { device, ranks: &sampler.ranks, models, roots };
-        let chain = crate::chain::Chain::new(&frame, &arranged).unwrap();
+        let chain = crate::chain::Chain::new(&frame, &arranged, crate::chain::Purpose::Core).unwrap();
         sampler.tables.fit(&sampler.device, &chain).unwrap();
         chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
         let designs = sampler.tables.last(&chain).0.get(&sampler.device).unwrap();
@@ -145,6 +156,16 @@ fn tables_that_would_be_too_large_are_left_out() {
             let found = &designs[node * wide[leaf]..][..rank];
             assert_close(found, &problem.design(leaf, entry), 1e-5, "a design");
         }
+        // And back.
+        let range = [f32::NEG_INFINITY, f32::INFINITY];
+        sampler.pass_squares = crate::device::Array::zeros(&sampler.device, chain.leaves.slots).unwrap();
+        sampler.visit(&chain, Visit::Weighed, &sampler.draw, 1, range).unwrap();
+        let (nodes, _) = sampler.tables.last(&chain);
+        chain.leaves.join(&sampler.device, sampler.pads[leaf], nodes).unwrap();
+        chain.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
+        let found = sampler.core.gradient.get(&sampler.device).unwrap();
+        let expected = problem.gradient(|entry| problem.share(None, entry) * problem.prediction(entry));
+        assert_close(&found, &expected, 2e-5, "a gradient");
     }
 }
 
@@ -192,5 +213,28 @@ fn squared_errors_are_those_of_predictions_cut_off_at_a_range() {
             error * error
         });
         assert!((again / error.sum::<f64>() - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn what_is_no_number_stays_none() {
+    let shapes: [(&[usize], &[usize]); 4] =
+        [(&[9, 6], &[3, 7]), (&[9, 6], &[70, 3]), (&[9, 6], &[17, 70]), (&[9, 6, 5], &[3, 4, 3])];
+    for (rows, ranks) in shapes {
+        let mut problem = Random::new(rows, ranks, 100, 3);
+        let row = problem.indices[0][0] as usize;
+        problem.state.factors[0][row * ranks[0] + 1] = f32::NAN;
+        for form in forms(rows.len()) {
+            let mut sampler = problem.sampler(form);
+            let what = format!("{ranks:?} {form:?}");
+            assert!(sampler.squared_error(None, false, [-0.5, 0.4]).unwrap().is_nan(), "{what}");
+            sampler.draw_core(1, false).unwrap();
+            assert!(sampler.tau().unwrap().is_nan(), "{what}");
+            sampler.restore(&problem.state).unwrap();
+            sampler.draw_rows(1, 1, None).unwrap();
+            let (other, rank) = (problem.indices[1][0] as usize, ranks[1]);
+            assert!(sampler.errors.get(&sampler.device).unwrap()[other].is_nan(), "{what}");
+            assert!(sampler.rows(1).unwrap()[other * rank + 1..][..rank - 1].iter().all(|k| k.is_nan()));
+        }
     }
 }

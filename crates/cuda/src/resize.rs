@@ -1,0 +1,71 @@
+//! Other ranks for the same entries.
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::chain::{Frame, Model};
+use crate::core::Core;
+use crate::device::{Array, Device, pad};
+use crate::rows::scratch;
+use crate::sampler::{Sampler, parts_len, slots_of, sums_len};
+use crate::setup::check_core;
+use crate::state::State;
+use crate::transfer::check_state;
+use crate::tuples::WIDEST;
+
+impl<D: Device> Sampler<D> {
+    /// Goes on with other ranks, and from a state of these. The entries stay where they are, which is most of what
+    /// [`Sampler::new`] takes time for. Means of the prior are forgotten, and evaluations have to be made anew.
+    ///
+    /// # Errors
+    /// If there can be no such core, or the state is none of it, or there is no room for it. If the device fails on the way,
+    /// nothing is left but the device.
+    pub fn resize(&mut self, ranks: &[usize], zero: &[bool], start: &State) -> Result<(), Error> {
+        self.check_ranks()?;
+        if ranks.len() != self.rows.len() {
+            return Err(Error::Problem(format!("{} ranks for {} modes", ranks.len(), self.rows.len())));
+        }
+        check_core(ranks, zero)?;
+        check_state(start, &self.rows, ranks)?;
+        if self.tuples.is_some() && ranks.iter().any(|&rank| pad(rank) > WIDEST) {
+            return Err(Error::Problem(format!("sums over tuples are for ranks up to {WIDEST}")));
+        }
+        let (device, rows) = (&self.device, &self.rows);
+        let [draw, mean_model] = [Model::zeros(device, rows, ranks)?, Model::zeros(device, rows, ranks)?];
+        let core = Core::new(device, ranks, zero, self.core.relevant, self.core.by_set)?;
+        let scales = ranks.iter().map(|&rank| Array::zeros(device, rank)).collect::<Result<Vec<_>, _>>()?;
+        let all_scales = Array::zeros(device, ranks.iter().sum())?;
+        // From here on, what there is is neither of the old ranks nor of the new ones.
+        (self.lost, self.whole) = (true, false);
+        self.identity = Arc::new(());
+        (self.ranks, self.pads) = (ranks.to_vec(), ranks.iter().map(|&rank| pad(rank)).collect());
+        (self.draw, self.mean_model, self.core, self.mean) = (draw, mean_model, core, None);
+        (self.scales, self.all_scales) = (scales, all_scales);
+        self.means.iter_mut().for_each(|means| *means = None);
+        self.fold_anew()?;
+        self.lost = false;
+        self.restore(start)
+    }
+
+    /// Makes chains, tuples and all room those of the ranks.
+    fn fold_anew(&mut self) -> Result<(), Error> {
+        let (device, rows, ranks, pads) = (&self.device, &self.rows, &self.ranks, &self.pads);
+        let frame = Frame { device, ranks, models: [&self.draw, &self.mean_model], roots: &self.roots };
+        self.lead.resize(&frame)?;
+        self.tables.fit(device, &self.lead)?;
+        for work in self.work.iter_mut().flatten() {
+            work.resize(&frame)?;
+            if let Some(chain) = work.chain() {
+                self.tables.fit(device, chain)?;
+            }
+        }
+        if let Some(tuples) = &mut self.tuples {
+            tuples.resize(&frame, self.lead.leaf, rows)?;
+        }
+        let most = |of: &dyn Fn(usize) -> usize| (0..rows.len()).map(of).max().unwrap_or(0);
+        let slots = |mode: usize| slots_of(mode, &self.work, self.tuples.as_ref());
+        self.sums.grow(device, most(&|mode| slots(mode) * sums_len(pads[mode])))?;
+        self.scratch.grow(device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?;
+        self.parts.grow(device, parts_len(pads))
+    }
+}

@@ -1,0 +1,96 @@
+//! What a sampler is made for.
+
+use crate::Error;
+use crate::arrange::Entries;
+use crate::chain::{MOST_CORE, MOST_MODES};
+use crate::device::pad;
+
+/// Kernels count rows in 32 bits, and look at some behind the last.
+const MOST_ROWS: usize = (u32::MAX - (1 << 20)) as usize;
+
+/// How sums over entries are computed; all give the same up to rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// What is likely to be faster.
+    #[default]
+    Auto,
+    /// Entry by entry, for each mode.
+    Entries,
+    /// Where entries share their rows in all modes but one: over those first. Only for three modes, and padded ranks up to 64. The
+    /// mode with the most rows is drawn first. Squared errors are differences of sums here: where the noise is
+    /// below about a thousandth of the values, [`Form::Entries`] tells it better.
+    Tuples,
+}
+
+/// What a sampler is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// How many rows each mode has.
+    pub rows: &'a [usize],
+    /// How many concepts each mode has, at least 2.
+    pub ranks: &'a [usize],
+    /// The entries, whose values are centred and have a variance of about 1.
+    pub entries: Entries<'a>,
+    /// The seed of all draws.
+    pub seed: u64,
+    /// Which numbers of the core stay zero, see [`zeros`](crate::zeros).
+    pub zero: &'a [bool],
+    /// The concepts of so many modes have a precision of their own in the prior of the core: all, or none, or the first, if
+    /// only like concepts interact.
+    pub relevant: usize,
+    /// Whether sets of modes have one.
+    pub by_set: bool,
+    /// Whether rows have shares in the precision of entries.
+    pub row_noise: bool,
+    /// How sums are computed.
+    pub form: Form,
+}
+
+impl<'a> Setup<'a> {
+    /// A full core with everything that the model has.
+    #[must_use]
+    pub fn new(
+        rows: &'a [usize],
+        ranks: &'a [usize],
+        entries: Entries<'a>,
+        zero: &'a [bool],
+        seed: u64,
+    ) -> Self {
+        let relevant = ranks.len();
+        Setup { rows, ranks, entries, seed, zero, relevant, by_set: true, row_noise: true, form: Form::Auto }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let wrong = |why: String| Err(Error::Problem(why));
+        let order = self.rows.len();
+        if !(2..=MOST_MODES).contains(&order) || self.ranks.len() != order {
+            return wrong(format!("from 2 to {MOST_MODES} modes with a rank each, not {order}"));
+        }
+        if self.rows.iter().any(|&rows| rows > MOST_ROWS) {
+            return wrong("a mode has more rows than can be counted here".to_owned());
+        }
+        if self.form == Form::Tuples && order != 3 {
+            return wrong(format!("sums over tuples are for three modes, not {order}"));
+        }
+        check_core(self.ranks, self.zero)?;
+        self.entries.check(self.rows)
+    }
+}
+
+/// Checks that there can be a core of these ranks and zeros.
+pub(crate) fn check_core(ranks: &[usize], zero: &[bool]) -> Result<(), Error> {
+    let wrong = |why: String| Err(Error::Problem(why));
+    if let Some(rank) = ranks.iter().find(|&&rank| !(2..=1 << 10).contains(&rank)) {
+        return wrong(format!("ranks are from 2 to 1024, not {rank}"));
+    }
+    let len = ranks.iter().try_fold(1usize, |len, &rank| len.checked_mul(pad(rank)));
+    if len.is_none_or(|len| len > MOST_CORE) {
+        return wrong(format!("the core has more than {MOST_CORE} numbers: choose smaller ranks"));
+    }
+    let (numbers, zeros) = (ranks.iter().product::<usize>(), zero.len());
+    if zeros != numbers {
+        return wrong(format!("the core has {numbers} numbers, and not {zeros}"));
+    }
+    Ok(())
+}
