@@ -108,6 +108,9 @@ macro_rules! key {
 key!(u64);
 key!(u128);
 
+/// Entries that one thread looks at.
+const PIECE: usize = 1 << 14;
+
 /// How many numbers a level's tables may have before its modes are folded together with the next.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
 
@@ -171,36 +174,30 @@ impl Arranged {
             .filter(|&mode| mode + 1 == others || counts[mode].saturating_mul(len(mode)) <= most)
             .collect();
         let mut levels: Vec<Level> = Vec::new();
-        let mut first = 0;
+        let mut begin = 0;
         for &end in &ends {
-            levels.push(Level { modes: modes[first..=end].to_vec(), ..Level::default() });
-            first = end + 1;
+            // A node for each place where a mode of the level changes, or one before it: the first child of a parent.
+            let nodes = heads.par_iter().filter(|(_, change)| usize::from(*change) <= end);
+            let nodes: Vec<(u32, u8)> = nodes.copied().collect();
+            let is_first = |(place, change): (u32, u8)| usize::from(change) < begin || place == 0;
+            let firsts = nodes.par_iter().enumerate().filter(|&(_, &node)| is_first(node));
+            let mut starts: Vec<u32> = firsts.map(|(number, _)| number as u32).collect();
+            starts.push(nodes.len() as u32);
+            let rows = nodes.par_iter().flat_map_iter(|&(place, _)| {
+                let key = sorted[place as usize].0;
+                (begin..=end)
+                    .map(move |mode| (key, mode))
+                    .map(|(key, mode)| key.row(behind[mode], bits[mode]))
+            });
+            let (rows, parents) = (rows.collect(), owners(&starts, nodes.len()));
+            levels.push(Level { modes: modes[begin..=end].to_vec(), parents, rows, starts });
+            begin = end + 1;
         }
-        let mut starts = Vec::with_capacity(counts.last().map_or(1, |count| count + 1));
-        for &(place, change) in &heads {
-            let change = usize::from(change);
-            let key = sorted[place as usize].0;
-            let mut parents = 1;
-            for (number, &end) in ends.iter().enumerate() {
-                let begin = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
-                let level = &mut levels[number];
-                if change <= end {
-                    // The first child of a parent that is new.
-                    if change < begin || place == 0 {
-                        level.starts.push(level.parents.len() as u32);
-                    }
-                    level.parents.push(parents - 1);
-                    level.rows.extend((begin..=end).map(|mode| key.row(behind[mode], bits[mode])));
-                }
-                parents = level.parents.len() as u32;
-            }
-            starts.push(place);
-        }
-        levels.iter_mut().for_each(|level| level.starts.push(level.parents.len() as u32));
         if entries.values.is_empty() {
             // A root without children.
             levels.iter_mut().take(1).for_each(|level| level.starts = vec![0, 0]);
         }
+        let mut starts: Vec<u32> = heads.par_iter().map(|&(place, _)| place).collect();
         starts.push(sorted.len() as u32);
         let leaf = modes[others];
         let rows = sorted.par_iter().map(|(key, _)| key.row(0, bits[others])).collect();
@@ -223,15 +220,31 @@ impl Arranged {
             .map(|(place, &row)| u64::from(row) << 32 | place as u64)
             .collect();
         places.par_sort_unstable();
-        let place = |key: &u64| *key as u32;
-        let node = |place: u32| (self.starts.partition_point(|&start| start <= place) - 1) as u32;
+        let place = |key: &u64| *key as u32 as usize;
+        let nodes = owners(&self.starts, self.rows.len());
         let first = |row: usize| places.partition_point(|&key| key < (row as u64) << 32) as u32;
         ByRow {
             starts: (0..=rows).into_par_iter().map(first).collect(),
-            ids: places.par_iter().map(|key| node(place(key))).collect(),
-            values: places.par_iter().map(|key| self.values[place(key) as usize]).collect(),
+            ids: places.par_iter().map(|key| nodes[place(key)]).collect(),
+            values: places.par_iter().map(|key| self.values[place(key)]).collect(),
         }
     }
+}
+
+/// Whose each element is, given where everybody's start and the end of the last; all have at least one.
+fn owners(starts: &[u32], len: usize) -> Vec<u32> {
+    let mut owners = vec![0; len];
+    owners.par_chunks_mut(PIECE).enumerate().for_each(|(piece, owners)| {
+        let first = (piece * PIECE) as u32;
+        let mut owner = starts.partition_point(|&start| start <= first) - 1;
+        for (place, to) in (first..).zip(owners) {
+            if starts[owner + 1] <= place {
+                owner += 1;
+            }
+            *to = owner as u32;
+        }
+    });
+    owners
 }
 
 /// What belongs to the rows of a mode, in the order of rows.

@@ -2,13 +2,13 @@
 
 use s3cmtf_cuda::CudaDevice;
 
-use super::device::{DeviceEngine, failed};
+use super::device::{Begun, failed};
 use super::engine::BayesEngine;
 use super::start::Prepared;
 use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::params::{BayesParams, Component, Device};
-use crate::problem::{Absent, EntrySource, Problem};
+use crate::problem::{Absent, Coupled, EntrySource};
 use crate::training::engine::Engine;
 use crate::training::job::{FitJob, RunContext};
 
@@ -23,67 +23,59 @@ pub(in crate::training) fn engine<'a>(
     params: &BayesParams,
     context: &RunContext<'a, '_>,
 ) -> Result<Box<dyn Engine + 'a>, Error> {
-    let refused = refused(job.problem, &job.entries, params, context);
+    let refused = refused(&job, params, context);
     let note = match (params.device, refused) {
         (Device::Cpu, _) => None,
-        (Device::Cuda(number), None) => return on(number, &job, params, context),
         (asked @ Device::Cuda(_), Some(why)) => {
             return Err(Error::param("device", format!("cpu, {why}"), asked));
         }
-        (Device::Auto, refused) if job.entries.len() >= LEAST => match (CudaDevice::new(0), refused) {
-            (Err(_), _) => None,
-            (Ok(_), Some(why)) => Some(format!("the GPU was not used: it cannot be, {why}")),
-            (Ok(device), None) => match with(device, 0, &job, params, context) {
-                Ok(engine) => return Ok(engine),
-                Err(error @ Error::Device { .. }) => Some(format!("the GPU was not used: {error:#}")),
-                Err(error) => return Err(error),
-            },
+        (Device::Cuda(number), None) => {
+            let begun = begin(number, &job, params, context)?;
+            return Ok(Box::new(begun.engine(job.entries, params.common.epochs)?));
+        }
+        (Device::Auto, _) if job.entries.len() < LEAST => None,
+        (Device::Auto, Some(why)) => {
+            CudaDevice::new(0).is_ok().then(|| format!("the GPU was not used: it cannot be, {why}"))
+        }
+        (Device::Auto, None) => match begin(0, &job, params, context) {
+            Ok(begun) => return Ok(Box::new(begun.engine(job.entries, params.common.epochs)?)),
+            // Most machines have none, which is no news.
+            Err(Error::Device { source, .. }) if is_none(&*source) => None,
+            Err(error @ Error::Device { .. }) => Some(format!("the GPU was not used: {error:#}")),
+            Err(error) => return Err(error),
         },
-        (Device::Auto, _) => None,
     };
     Ok(Box::new(BayesEngine::new(job, params, context)?.noting(note)))
 }
 
-fn on<'a>(
+/// Puts what a job begins with on the GPU of a number.
+fn begin(
     number: u16,
     job: &FitJob<'_>,
     params: &BayesParams,
-    context: &RunContext<'a, '_>,
-) -> Result<Box<dyn Engine + 'a>, Error> {
-    let device = CudaDevice::new(number.into());
-    with(
-        device.map_err(|error| failed(&Device::Cuda(number).to_string(), error))?,
-        number,
-        job,
-        params,
-        context,
-    )
+    context: &RunContext<'_, '_>,
+) -> Result<Begun<CudaDevice>, Error> {
+    let asked = Device::Cuda(number).to_string();
+    let device = CudaDevice::new(number.into()).map_err(|error| failed(&asked, error))?;
+    let called = device.name().map_err(|error| failed(&asked, error))?;
+    let prepared = Prepared::new(job.problem, &job.entries, params, context.warm, context.nodes)?;
+    Begun::new((device, format!("{asked} ({called})")), prepared, job)
 }
 
-fn with<'a>(
-    device: CudaDevice,
-    number: u16,
-    job: &FitJob<'_>,
-    params: &BayesParams,
-    context: &RunContext<'a, '_>,
-) -> Result<Box<dyn Engine + 'a>, Error> {
-    let asked = Device::Cuda(number);
-    let called = device.name().map_err(|error| failed(&asked.to_string(), error))?;
-    let named = (device, format!("{asked} ({called})"));
-    let prepared = Prepared::new(job.problem, &job.entries, params, context.warm, context.nodes)?;
-    let engine = DeviceEngine::new(named, prepared, &job.entries, &job.sets, params.common.epochs)?;
-    Ok(Box::new(engine))
+/// Whether the reason is that there is no GPU at all.
+fn is_none(reason: &(dyn std::error::Error + 'static)) -> bool {
+    use s3cmtf_cuda::Error::{NoDevice, NoDriver};
+    matches!(reason.downcast_ref(), Some(NoDriver | NoDevice(_)))
 }
 
 /// What a job has that there are no kernels for yet, if anything.
 fn refused(
-    problem: &Problem,
-    entries: &EntrySource,
+    FitJob { problem, entries, .. }: &FitJob<'_>,
     params: &BayesParams,
     context: &RunContext<'_, '_>,
 ) -> Option<&'static str> {
     let ablated = |part: Component| params.without.contains(&part);
-    let has = |is: &dyn Fn(&crate::problem::Coupled) -> bool| problem.coupled().iter().any(is);
+    let has = |is: &dyn Fn(&Coupled) -> bool| problem.coupled().iter().any(is);
     let all = [
         (params.likelihood != Likelihood::Gaussian, "where the likelihood is not gaussian"),
         (context.nodes.is_shared(), "where nodes share the entries"),

@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::problem::{Entries, EntrySource};
 use crate::training::checkpoint::StateArrays;
 use crate::training::engine::{Best, Engine, Rmses};
-use crate::training::job::Sets;
+use crate::training::job::{FitJob, Sets};
 
 /// A sampler whose draws are made on a device.
 pub(super) struct DeviceEngine<D: Device> {
@@ -73,40 +73,67 @@ impl<D: Device> There<D> {
         entries: &Entries,
         sets: &TestEntries,
     ) -> Result<Self, s3cmtf_cuda::Error> {
-        let mut chain = state::put(device, sampler, entries)?;
+        let chain = state::put(device, sampler, entries)?;
+        let mut there = There { chain, reported: None, watched: None, held: None };
+        there.put_sets(sampler, sets)?;
+        Ok(there)
+    }
+
+    fn put_sets(&mut self, sampler: &Sampler, sets: &TestEntries) -> Result<(), s3cmtf_cuda::Error> {
         let mut arranged = |entries: &Option<Entries>| {
             let given = |entries: &Entries| {
                 let (lists, values) = state::given(entries, sampler.value_scale());
-                chain.evaluation(s3cmtf_cuda::Entries { indices: &lists, values: &values })
+                self.chain.evaluation(s3cmtf_cuda::Entries { indices: &lists, values: &values })
             };
             entries.as_ref().map(given).transpose()
         };
         let (reported, watched, held) =
             (arranged(&sets.reported)?, arranged(&sets.watched)?, arranged(&sets.held)?);
-        Ok(There { chain, reported, watched, held })
+        (self.reported, self.watched, self.held) = (reported, watched, held);
+        Ok(())
+    }
+}
+
+/// A sampler with its first entries on a device.
+pub(super) struct Begun<D: Device> {
+    name: String,
+    prepared: Prepared,
+    sets: TestEntries,
+    there: There<D>,
+}
+
+impl<D: Device> Begun<D> {
+    /// Puts what a job begins with on a device; the job's entries are in memory.
+    pub(super) fn new(
+        (device, name): (D, String),
+        mut prepared: Prepared,
+        job: &FitJob<'_>,
+    ) -> Result<Self, Error> {
+        let Prepared { sampler, kept, held } = &mut prepared;
+        let sets = TestEntries::new(&job.sets, held.as_ref(), &sampler.rows())?;
+        let EntrySource::Memory(first) = kept.as_ref().unwrap_or(&job.entries) else {
+            return Err(Error::Problem("entries for a device have to be in memory".into()));
+        };
+        sampler.noise.counts = state::counts(first, &sampler.rows());
+        let there = There::new(device, sampler, first, &sets).map_err(|error| failed(&name, error))?;
+        Ok(Begun { name, prepared, sets, there })
+    }
+
+    /// The engine, which takes the entries: it will need them all.
+    pub(super) fn engine(self, entries: EntrySource, epochs: usize) -> Result<DeviceEngine<D>, Error> {
+        let Begun { name, prepared: Prepared { mut sampler, kept, held }, sets, there } = self;
+        let first = match (kept, held) {
+            (Some(kept), Some(held)) => {
+                sampler.hold_out(held, entries, epochs, None)?;
+                kept
+            }
+            _ => entries,
+        };
+        Ok(DeviceEngine { name, sampler, entries: first.into_entries()?, sets, there: Some(there) })
     }
 }
 
 impl<D: Device> DeviceEngine<D> {
-    /// The engine of what was prepared; `entries` are all of the problem's.
-    pub(super) fn new(
-        (device, name): (D, String),
-        Prepared { mut sampler, kept, held }: Prepared,
-        entries: &EntrySource,
-        sets: &Sets,
-        epochs: usize,
-    ) -> Result<Self, Error> {
-        let sets = TestEntries::new(sets, held.as_ref(), &sampler.rows())?;
-        let own = kept.unwrap_or_else(|| entries.clone()).into_entries()?;
-        sampler.noise.counts = state::counts(&own, &sampler.rows());
-        if let Some(held) = held {
-            sampler.hold_out(held, entries.clone(), epochs, None)?;
-        }
-        let there = There::new(device, &sampler, &own, &sets);
-        let there = Some(there.map_err(|error| failed(&name, error))?);
-        Ok(DeviceEngine { name, sampler, entries: own, sets, there })
-    }
-
     fn there(&mut self) -> Result<(&mut Sampler, &mut There<D>), Error> {
         match &mut self.there {
             Some(there) => Ok((&mut self.sampler, there)),
@@ -162,10 +189,20 @@ impl<D: Device> DeviceEngine<D> {
             self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
             self.sampler.average = self.sampler.no_mean();
         }
-        if self.sampler.shed() || joins {
-            self.put()?;
+        match (joins, self.sampler.shed()) {
+            (true, _) => self.put(),
+            (false, true) => self.resize(),
+            (false, false) => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Puts a state of other ranks on the device.
+    fn resize(&mut self) -> Result<(), Error> {
+        self.there()?;
+        let Some(there) = &mut self.there else { return Ok(()) };
+        let resized = state::resize(&self.sampler, &mut there.chain);
+        let resized = resized.and_then(|()| there.put_sets(&self.sampler, &self.sets));
+        resized.map_err(|error| failed(&self.name, error))
     }
 
     /// The state as it is on the device.

@@ -43,6 +43,18 @@ pub(super) fn put<D: Device>(
         row_noise: !sampler.without.contains(&Component::RowNoise),
         ..Setup::new(&rows, &sampler.ranks, entries, &core.zero, sampler.seed)
     };
+    let mut chain = Chain::new(device, &setup, &state_of(sampler))?;
+    put_means(sampler, &mut chain)?;
+    Ok(chain)
+}
+
+/// Puts a state of other ranks on the device, where the entries stay.
+pub(super) fn resize<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    chain.resize(&sampler.ranks, &sampler.core.zero, &state_of(sampler))?;
+    put_means(sampler, chain)
+}
+
+fn state_of(sampler: &Sampler) -> State {
     let average = &sampler.average;
     let mean = (average.draws > 0).then(|| MeanState {
         natural_params: average.natural_params.iter().map(|own| own.values().to_vec()).collect(),
@@ -50,21 +62,18 @@ pub(super) fn put<D: Device>(
         variance: average.variance,
         shares: average.shares.clone(),
     });
-    let noise = &sampler.noise;
-    let state = State {
+    let (noise, core) = (&sampler.noise, &sampler.core);
+    State {
         factors: sampler.factors.clone(),
         roots: noise.roots.clone(),
         nu: noise.nu.clone(),
         core: core.values.clone(),
-        sets: core.sets[..1 << rows.len()].to_vec(),
+        sets: core.sets[..1 << sampler.ranks.len()].to_vec(),
         concepts: core.concepts.clone(),
         tau: noise.tau,
         hurdle: noise.hurdle,
         mean,
-    };
-    let mut chain = Chain::new(device, &setup, &state)?;
-    put_means(sampler, &mut chain)?;
-    Ok(chain)
+    }
 }
 
 /// Takes over what the device has drawn, and the mean of it.

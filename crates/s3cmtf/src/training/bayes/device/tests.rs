@@ -9,7 +9,7 @@ use s3cmtf_cuda::Emulator;
 use super::super::Sampler;
 use super::super::engine::BayesEngine;
 use super::super::start::Prepared;
-use super::DeviceEngine;
+use super::{Begun, DeviceEngine};
 use crate::model::{Model, locate};
 use crate::nodes::ALONE;
 use crate::params::{CheckedParams, Params};
@@ -81,8 +81,8 @@ impl Case {
             On::Host => Box::new(BayesEngine::new(job, own, &context).unwrap()),
             On::Device => {
                 let prepared = Prepared::new(&self.problem, &self.entries, own, None, &ALONE).unwrap();
-                let (named, epochs) = ((Emulator, "emulator".to_owned()), own.common.epochs);
-                Box::new(DeviceEngine::new(named, prepared, &self.entries, &sets(), epochs).unwrap())
+                let begun = Begun::new((Emulator, "emulator".to_owned()), prepared, &job).unwrap();
+                Box::new(begun.engine(job.entries, own.common.epochs).unwrap())
             }
         };
         let result = train(engine.as_mut(), checked.common(), &mut context).unwrap();
@@ -145,8 +145,9 @@ fn a_device_goes_on_with_fewer_concepts() {
     let CheckedParams::Bayes(own) = &checked else { panic!("{checked:?}") };
     let prepared = Prepared::new(&case.problem, &case.entries, own, None, &ALONE).unwrap();
     let sets = Sets { reported: Some(EntrySource::Memory(case.test.clone())), watched: None };
-    let named = (Emulator, "emulator".to_owned());
-    let mut engine = DeviceEngine::new(named, prepared, &case.entries, &sets, 20).unwrap();
+    let job = FitJob { problem: &case.problem, entries: case.entries.clone(), params: &checked, sets };
+    let begun = Begun::new((Emulator, "emulator".to_owned()), prepared, &job).unwrap();
+    let mut engine = begun.engine(job.entries, 20).unwrap();
     let go = |engine: &mut DeviceEngine<Emulator>| {
         (1..=10).for_each(|epoch| assert!(engine.epoch(epoch, &AtomicBool::new(false)).unwrap()));
         engine.evaluate().unwrap()
@@ -154,7 +155,7 @@ fn a_device_goes_on_with_fewer_concepts() {
     go(&mut engine);
     engine.get().unwrap();
     engine.sampler.reduce(&[4, 3, 2]);
-    engine.put().unwrap();
+    engine.resize().unwrap();
     let device = go(&mut engine).train;
     assert_eq!(engine.model().unwrap().core().ranks(3), [4, 3, 2]);
     let mut host = Sampler::new(&case.problem, case.entries.clone(), own, None, None, &ALONE).unwrap();
