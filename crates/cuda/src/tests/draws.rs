@@ -1,11 +1,12 @@
 //! Draws: of rows, shares, scales, the core, its prior and the precision of entries.
 
-use super::oracle::{RowSums, assert_close, solve};
+use super::device::TestDevice;
+use super::oracle::{RowSums, assert_close, assert_moments, solve};
 use super::{Random, forms};
-use crate::{Form, natural_len};
+use crate::{Form, Sampler, natural_len};
 
 /// A problem whose rows of the first mode all have the same entries.
-fn alike(rows: usize, ranks: &[usize]) -> Random {
+pub(super) fn alike(rows: usize, ranks: &[usize]) -> Random {
     let mut problem = Random::new(&[rows, 4, 3], ranks, 1, 3);
     for (first, second) in [(0, 0), (1, 0), (1, 2), (3, 1), (2, 2)] {
         for row in 0..rows {
@@ -26,12 +27,17 @@ fn alike(rows: usize, ranks: &[usize]) -> Random {
 }
 
 /// The precision and the pull of a row's distribution, first concept apart.
-fn expected(problem: &Random, mode: usize, row: usize, means: Option<&[f32]>) -> (Vec<Vec<f64>>, Vec<f64>) {
+pub(super) fn expected(
+    problem: &Random,
+    mode: usize,
+    row: usize,
+    means: Option<&[f32]>,
+) -> (Vec<Vec<f64>>, Vec<f64>) {
     given(problem, mode, row, &problem.sums(mode)[row], means)
 }
 
 /// The same given the row's sums.
-fn given(
+pub(super) fn given(
     problem: &Random,
     mode: usize,
     row: usize,
@@ -50,7 +56,7 @@ fn given(
 }
 
 /// The first row of a problem whose rows of the first mode are all alike.
-fn first_row(problem: &Random) -> Random {
+pub(super) fn first_row(problem: &Random) -> Random {
     let mut one = Random::new(&[1, problem.rows[1], problem.rows[2]], &problem.ranks, 0, 1);
     let first: Vec<usize> =
         (0..problem.values.len()).filter(|&entry| problem.indices[0][entry] == 0).collect();
@@ -80,27 +86,7 @@ fn rows_have_the_moments_of_their_distribution() {
         sampler.set_prior_means(0, Some(&means)).unwrap();
         sampler.draw_rows(0, 1, None).unwrap();
         let (precision, pull) = expected(&first_row(&problem), 0, 0, Some(&means));
-        let (mean, covariance) = solve(&precision, &pull);
-        let drawn = sampler.state().unwrap().factors.remove(0);
-        assert!(drawn.iter().step_by(rank).all(|&first| first == 1.0));
-        let root = (rows as f64).sqrt();
-        let moment = |of: &dyn Fn(&[f32]) -> f64| drawn.chunks_exact(rank).map(of).sum::<f64>() / rows as f64;
-        for k in 1..rank {
-            let found = moment(&|row| f64::from(row[k]));
-            let deviation = covariance[k - 1][k - 1].sqrt();
-            assert!((found - mean[k - 1]).abs() < 5.0 * deviation / root, "{ranks:?} {k}: {found}");
-            for l in 1..=k {
-                let product =
-                    |row: &[f32]| (f64::from(row[k]) - mean[k - 1]) * (f64::from(row[l]) - mean[l - 1]);
-                let (found, expected) = (moment(&product), covariance[k - 1][l - 1]);
-                let scale =
-                    (covariance[k - 1][k - 1] * covariance[l - 1][l - 1] + expected * expected).sqrt();
-                assert!(
-                    (found - expected).abs() < 6.0 * scale / root,
-                    "{ranks:?} {k} {l}: {found} {expected}"
-                );
-            }
-        }
+        assert_moments(&sampler.rows(0).unwrap(), &precision, &pull, &format!("{ranks:?}"));
     }
 }
 
@@ -140,27 +126,30 @@ fn the_mean_of_distributions_is_that_of_their_parameters_and_gives_the_rows() {
     }
 }
 
+/// Asserts that what a sampler of a problem has left of the rows of a mode, which it has just drawn, is their squared error.
+pub(super) fn assert_left(sampler: &Sampler<TestDevice>, problem: &mut Random, mode: usize, what: &str) {
+    let errors = sampler.errors.get(&sampler.device).unwrap();
+    let before = std::mem::replace(&mut problem.state, sampler.state().unwrap());
+    for (row, &found) in errors.iter().take(problem.rows[mode]).enumerate() {
+        let entries = (0..problem.values.len()).filter(|&entry| problem.indices[mode][entry] as usize == row);
+        let error = |entry: usize| {
+            let rest = f64::from(problem.values[entry]) - problem.prediction(entry);
+            problem.share(Some(mode), entry) * rest * rest
+        };
+        let expected: f64 = entries.map(error).sum();
+        assert!((found - expected).abs() < 1e-3 * expected.max(1.0), "{what} {row}: {found} {expected}");
+    }
+    problem.state = before;
+}
+
 #[test]
 fn what_is_left_of_a_row_is_its_squared_error() {
     let mut problem = Random::new(&[9, 7, 12], &[5, 3, 4], 300, 4);
     for form in forms(3) {
         let mut sampler = problem.sampler(form);
-        sampler.draw_rows(sampler.modes()[0], 1, None).unwrap();
         let mode = sampler.modes()[0];
-        let errors = sampler.errors.get(&sampler.device).unwrap();
-        let before = problem.state.clone();
-        problem.state = sampler.state().unwrap();
-        for (row, &found) in errors.iter().take(problem.rows[mode]).enumerate() {
-            let entries =
-                (0..problem.values.len()).filter(|&entry| problem.indices[mode][entry] as usize == row);
-            let error = |entry: usize| {
-                let rest = f64::from(problem.values[entry]) - problem.prediction(entry);
-                problem.share(Some(mode), entry) * rest * rest
-            };
-            let expected: f64 = entries.map(error).sum();
-            assert!((found - expected).abs() < 1e-3 * expected.max(1.0), "{row}: {found} {expected}");
-        }
-        problem.state = before;
+        sampler.draw_rows(mode, 1, None).unwrap();
+        assert_left(&sampler, &mut problem, mode, &format!("{form:?}"));
     }
 }
 

@@ -107,3 +107,25 @@ pub(crate) fn assert_close(found: &[f32], expected: &[f64], tolerance: f64, what
         assert!(error <= tolerance * scale, "{what}: {found} and not {expected} at {place}, scale {scale}");
     }
 }
+
+/// Asserts that rows which have all the same distribution have its moments, given its precision and pull without the first
+/// concept.
+pub(crate) fn assert_moments(drawn: &[f32], precision: &[Vec<f64>], pull: &[f64], what: &str) {
+    let rank = pull.len() + 1;
+    let (mean, covariance) = solve(precision, pull);
+    assert!(drawn.iter().step_by(rank).all(|&first| first == 1.0));
+    let count = (drawn.len() / rank) as f64;
+    let root = count.sqrt();
+    let moment = |of: &dyn Fn(&[f32]) -> f64| drawn.chunks_exact(rank).map(of).sum::<f64>() / count;
+    for k in 1..rank {
+        let found = moment(&|row| f64::from(row[k]));
+        let deviation = covariance[k - 1][k - 1].sqrt();
+        assert!((found - mean[k - 1]).abs() < 5.0 * deviation / root, "{what} {k}: {found}");
+        for l in 1..=k {
+            let product = |row: &[f32]| (f64::from(row[k]) - mean[k - 1]) * (f64::from(row[l]) - mean[l - 1]);
+            let (found, expected) = (moment(&product), covariance[k - 1][l - 1]);
+            let scale = (covariance[k - 1][k - 1] * covariance[l - 1][l - 1] + expected * expected).sqrt();
+            assert!((found - expected).abs() < 6.0 * scale / root, "{what} {k} {l}: {found} {expected}");
+        }
+    }
+}
