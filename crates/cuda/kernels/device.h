@@ -81,6 +81,27 @@ DEVICE double pull_of(const float* sums, u32 triangle, u32 concept, double weigh
     return pull;
 }
 
+// What else the rows of a mode are drawn from; null where there is nothing of it, and all of it if there is no pull.
+struct Terms {
+    // A number for each row and concept.
+    const float* pull;
+    // For each row, what is added to the precision of all its concepts.
+    const float* diagonal;
+    // Added to the precision of every row: the triangle of a padded rank, as sums have it, the first concept included.
+    const float* shared;
+
+    DEVICE double precision(u32 row, u32 k, u32 l) const {
+        double sum = shared ? (double)shared[k * (k + 1) / 2 + l] : 0.0;
+        return diagonal && k == l ? sum + (double)diagonal[row] : sum;
+    }
+
+    // The pull, less what the first concept explains of it.
+    DEVICE double side(u32 row, u32 rank, u32 concept) const {
+        double sum = pull[(u64)row * rank + concept];
+        return shared ? sum - (double)shared[concept * (concept + 1) / 2] : sum;
+    }
+};
+
 // The ranks of a core, and how far apart the numbers of neighbouring concepts are.
 struct Shape {
     u32 order;

@@ -74,10 +74,12 @@ DEVICE void for_each_row(u32 rows, u32 lanes, F visit) {
 
 // Draws rows: first concept 1, the others from their distribution given that. `errors` gets each row's sum of squared errors.
 KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const float* __restrict__ sums,
-                     const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ roots,
-                     const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor,
-                     double* __restrict__ errors, double* __restrict__ scratch) {
+                     const float* __restrict__ squares, const float* __restrict__ means, const float* __restrict__ pulls,
+                     const float* __restrict__ diagonals, const float* __restrict__ shared,
+                     const float* __restrict__ roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
+                     float* __restrict__ factor, double* __restrict__ errors, double* __restrict__ scratch) {
     System system = system_of(rank, lanes, scratch);
+    Terms terms = {pulls, diagonals, shared};
     u32 free = system.free, lane = system.lane, triangle = pad * (pad + 1) / 2;
     double* partial = system.diagonal + rank;
     for_each_row(rows, lanes, [&](u32 row, bool real) {
@@ -89,10 +91,14 @@ KERNEL draw_rows_any(u32 mode, u32 rows, u32 rank, u32 pad, u32 lanes, const flo
             double prior = prior_of(scalars, k + 1);
             for (u32 l = lane; l <= k; l += lanes) {
                 double number = weight * (double)line[l + 1] + (l == k ? prior : 0.0);
+                if (terms.pull) number += terms.precision(row, k + 1, l + 1);
                 system.at(k, l) = number;
                 if (l == k) system.diagonal[k] = number;
             }
-            if (k % lanes == lane) system.side[k] = pull_of(own, triangle, k + 1, weight, prior, mean);
+            if (k % lanes == lane) {
+                double side = pull_of(own, triangle, k + 1, weight, prior, mean);
+                system.side[k] = terms.pull ? side + terms.side(row, rank, k + 1) : side;
+            }
         }
         __syncwarp();
         system.factorize();
@@ -205,8 +211,10 @@ DEVICE u32 row_in_triangle(u32 place) {
 // Moves averaged distributions by `share` of the way towards those that rows are drawn from: the triangle of the precision and then
 // the pull. Apart from the draws, so that neighbouring threads have neighbouring numbers.
 KERNEL average_natural(u32 rows, u32 rank, u32 pad, const float* __restrict__ sums, const float* __restrict__ means,
-                       const float* __restrict__ roots, const Scalars* __restrict__ scalars, float share,
-                       float* __restrict__ natural) {
+                       const float* __restrict__ pulls, const float* __restrict__ diagonals,
+                       const float* __restrict__ shared, const float* __restrict__ roots,
+                       const Scalars* __restrict__ scalars, float share, float* __restrict__ natural) {
+    Terms terms = {pulls, diagonals, shared};
     u32 free = rank - 1, below = free * (free + 1) / 2, len = below + free, triangle = pad * (pad + 1) / 2;
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= (u64)rows * len) return;
@@ -217,10 +225,12 @@ KERNEL average_natural(u32 rows, u32 rank, u32 pad, const float* __restrict__ su
         u32 k = row_in_triangle(place), l = place - k * (k + 1) / 2;
         number = weight * (double)own[(k + 1) * (k + 2) / 2 + l + 1];
         if (k == l) number += prior_of(scalars, k + 1);
+        if (terms.pull) number += terms.precision(row, k + 1, l + 1);
     } else {
         u32 k = place - below + 1;
         const float* mean = means ? means + (u64)row * rank : nullptr;
         number = pull_of(own, triangle, k, weight, prior_of(scalars, k), mean);
+        if (terms.pull) number += terms.side(row, rank, k);
     }
     float old = natural[i];
     natural[i] = old + share * ((float)number - old);

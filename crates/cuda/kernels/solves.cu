@@ -51,10 +51,12 @@ struct Solver {
     }
 };
 
-KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums,
-                                const float* __restrict__ squares, const float* __restrict__ means,
-                                const float* __restrict__ roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                                float* __restrict__ factor, double* __restrict__ errors, double*) {
+// With terms or without: one kernel for both would have fewer registers left for rows that have none.
+template <bool TERMS>
+DEVICE void draw_row(u32 mode, u32 rows, u32 rank, const float* __restrict__ sums, const float* __restrict__ squares,
+                     const float* __restrict__ means, Terms terms, const float* __restrict__ roots,
+                     const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor,
+                     double* __restrict__ errors) {
     u32 row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     Solver solver;
@@ -66,9 +68,12 @@ KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const fl
         double prior = prior_of(scalars, k + 1);
 #pragma unroll
         for (int l = 0; l <= k; ++l) {
-            solver.triangle[below(k, l)] = weight * (double)own[below(k + 1, l + 1)] + (l == k ? prior : 0.0);
+            double& number = solver.triangle[below(k, l)];
+            number = weight * (double)own[below(k + 1, l + 1)] + (l == k ? prior : 0.0);
+            if (TERMS) number += terms.precision(row, k + 1, l + 1);
         }
         solver.side[k] = pull_of(own, TRIANGLE, k + 1, weight, prior, k + 1 < rank ? mean : nullptr);
+        if (TERMS && k + 1 < rank) solver.side[k] += terms.side(row, rank, k + 1);
     }
     solver.factorize();
     solver.solve_lower();
@@ -94,7 +99,27 @@ KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const fl
     }
     errors[row] = at_least(error, 0.0);
 }
+
+KERNEL BOUNDS(128, 2) draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums,
+                                const float* __restrict__ squares, const float* __restrict__ means, const float*,
+                                const float*, const float*, const float* __restrict__ roots,
+                                const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* __restrict__ factor,
+                                double* __restrict__ errors, double*) {
+    Terms none = {nullptr, nullptr, nullptr};
+    draw_row<false>(mode, rows, rank, sums, squares, means, none, roots, scalars, seed, epoch, factor, errors);
+}
 REGISTER(draw_rows)
+
+KERNEL BOUNDS(128, 2) draw_rows_terms(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums,
+                                      const float* __restrict__ squares, const float* __restrict__ means,
+                                      const float* __restrict__ pulls, const float* __restrict__ diagonals,
+                                      const float* __restrict__ shared, const float* __restrict__ roots,
+                                      const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
+                                      float* __restrict__ factor, double* __restrict__ errors, double*) {
+    Terms terms = {pulls, diagonals, shared};
+    draw_row<true>(mode, rows, rank, sums, squares, means, terms, roots, scalars, seed, epoch, factor, errors);
+}
+REGISTER(draw_rows_terms)
 
 KERNEL BOUNDS(128, 2) mean_rows(u32 rows, u32 rank, u32, u32, const float* __restrict__ natural,
                                 float* __restrict__ factor, double*) {
@@ -262,7 +287,8 @@ DEVICE void each_number(const float* __restrict__ triangle, u32 lane, F visit) {
 }
 
 KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict__ sums, const float* __restrict__ squares,
-                 const float* __restrict__ means, const float* __restrict__ roots, const Scalars* __restrict__ scalars,
+                 const float* __restrict__ means, const float* __restrict__ pulls, const float* __restrict__ diagonals,
+                 const float* __restrict__ shared, const float* __restrict__ roots, const Scalars* __restrict__ scalars,
                  u64 seed, u32 epoch, float* __restrict__ factor, double* __restrict__ errors, double*) {
     u32 row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     // Whole warps: lanes wait for each other, warps for nobody.
@@ -281,6 +307,13 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict
         // One row and one column less.
         solver.triangle[place - k - 1] = weight * (double)number + (l == k ? prior : 0.0);
     });
+    Terms terms = {pulls, diagonals, shared};
+    if (shared) {
+        // Each lane has the numbers again that it has just written.
+        each_number(shared, lane, [&](int place, int k, int l, float number) {
+            if (l > 0) solver.triangle[place - k - 1] += (double)number;
+        });
+    }
     __syncwarp();
 #pragma unroll
     for (int h = 0; h < HELD; ++h) {
@@ -288,6 +321,8 @@ KERNEL draw_rows(u32 mode, u32 rows, u32 rank, u32, u32, const float* __restrict
         solver.diagonal[h] = solver.inverse[h] = solver.side[h] = 0.0;
         if (k >= FREE) continue;
         solver.side[h] = pull_of(own, TRIANGLE, k + 1, weight, prior_of(scalars, k + 1), k < free ? mean : nullptr);
+        if (pulls && k < free) solver.side[h] += terms.side(row, rank, k + 1);
+        if (diagonals) solver.triangle[below(k, k)] += (double)diagonals[row];
         solver.diagonal[h] = solver.triangle[below(k, k)];
     }
     __syncwarp();

@@ -31,6 +31,7 @@ mod setup;
 mod shares;
 mod state;
 mod tasks;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -46,3 +47,4 @@ pub use evaluation::Evaluation;
 pub use sampler::Sampler;
 pub use setup::{Form, Setup};
 pub use state::{Generator, MeanState, State, natural_len, zeros};
+pub use terms::RowTerms;

@@ -15,7 +15,8 @@ use crate::tuples::WIDEST;
 
 impl<D: Device> Sampler<D> {
     /// Goes on with other ranks, and from a state of these. The entries stay where they are, which is most of what
-    /// [`Sampler::new`] takes time for. Means of the prior are forgotten, and evaluations have to be made anew.
+    /// [`Sampler::new`] takes time for. Means of the prior and terms of rows are forgotten, and evaluations have to be made
+    /// anew.
     ///
     /// # Errors
     /// If there can be no such core, or the state is none of it, or there is no room for it. If the device fails on the way,
@@ -42,6 +43,7 @@ impl<D: Device> Sampler<D> {
         (self.draw, self.mean_model, self.core, self.mean) = (draw, mean_model, core, None);
         (self.scales, self.all_scales) = (scales, all_scales);
         self.means.iter_mut().for_each(|means| *means = None);
+        self.terms.iter_mut().for_each(|terms| *terms = None);
         self.fold_anew()?;
         self.lost = false;
         self.restore(start)

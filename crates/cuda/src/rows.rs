@@ -142,6 +142,10 @@ impl<D: Device> Sampler<D> {
         let (device, number) = (&self.device, mode as u32);
         let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
         let (scalars, seed) = (&self.scalars, self.seed);
+        let terms = self.terms[mode].as_ref();
+        let pulls = terms.map(|terms| &terms.pull);
+        let diagonals = terms.and_then(|terms| terms.diagonal.as_ref());
+        let shared_terms = terms.and_then(|terms| terms.shared.as_ref());
         if let Some((mean, share)) = self.mean.as_ref().zip(share) {
             let (natural, common) = (&mean.natural[mode], Module::Common);
             let grid = [natural.len().div_ceil(256), 1];
@@ -157,6 +161,9 @@ impl<D: Device> Sampler<D> {
                 pad,
                 sums,
                 means,
+                pulls,
+                diagonals,
+                shared_terms,
                 roots,
                 scalars,
                 share,
@@ -165,7 +172,12 @@ impl<D: Device> Sampler<D> {
         }
         let (factor, errors) = (&self.draw.factors[mode], &self.errors);
         let Systems { lanes, threads, grid, shared, module, .. } = systems;
-        let kernel = if module == Module::Common { "draw_rows_any" } else { "draw_rows" };
+        let kernel = match module {
+            Module::Common => "draw_rows_any",
+            // Systems in registers have no room for terms that are not there.
+            Module::Pad(_) if lanes == 1 && terms.is_some() => "draw_rows_terms",
+            Module::Pad(_) => "draw_rows",
+        };
         launch!(
             device,
             module,
@@ -181,6 +193,9 @@ impl<D: Device> Sampler<D> {
             sums,
             squares,
             means,
+            pulls,
+            diagonals,
+            shared_terms,
             roots,
             scalars,
             seed,

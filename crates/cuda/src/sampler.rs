@@ -14,6 +14,7 @@ use crate::scalars;
 use crate::setup::{Form, Setup};
 use crate::shares::{counted, telling};
 use crate::state::{State, natural_len};
+use crate::terms::Terms;
 use crate::transfer::check_state;
 use crate::tuples::{Tuples, are_worth};
 
@@ -72,6 +73,8 @@ pub struct Sampler<D: Device> {
     pub(crate) telling: Vec<Array<D, u32>>,
     pub(crate) logs: Array<D, f64>,
     pub(crate) means: Vec<Option<Array<D, f32>>>,
+    /// For each mode what else its rows are drawn from.
+    pub(crate) terms: Vec<Option<Terms<D>>>,
 }
 
 impl<D: Device> Sampler<D> {
@@ -156,6 +159,7 @@ impl<D: Device> Sampler<D> {
             telling,
             logs: Array::zeros(&device, 22)?,
             means: (0..order).map(|_| None).collect(),
+            terms: (0..order).map(|_| None).collect(),
             pads,
             draw,
             mean_model,

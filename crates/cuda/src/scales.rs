@@ -8,7 +8,7 @@ use crate::state::natural_len;
 
 impl<D: Device> Sampler<D> {
     /// Brings each concept back to a prior of precision 1; the core takes up the difference, and so does the mean. Means of
-    /// the prior follow.
+    /// the prior follow; terms of rows do not, and have to be set anew.
     ///
     /// # Errors
     /// If the device fails.
