@@ -7,6 +7,7 @@ mod oracle;
 mod runs;
 mod sums;
 mod switches;
+mod terms;
 
 use self::device::TestDevice;
 use crate::setup::check_core;
