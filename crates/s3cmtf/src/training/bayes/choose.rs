@@ -82,8 +82,10 @@ fn refused(
         (matches!(entries, EntrySource::Stored(_)), "where entries are not in memory"),
         (entries.len() >= u32::MAX as usize, "where there are more than 4,294,967,294 entries"),
         (problem.order() > MODES, "where the tensor has more than 8 modes"),
-        (has(&|matrix| matrix.kind() == Absent::Graph), "where a coupled matrix is a graph"),
-        (has(&|matrix| matrix.weight().is_some()), "where a coupled matrix has a weight of its own"),
+        (
+            has(&|matrix| matrix.kind() == Absent::Missing && matrix.weight().is_some()),
+            "where a coupled matrix with missing cells has a weight of its own",
+        ),
         (ablated(Component::Averaging), "where averaging is ablated"),
         (ablated(Component::RaoBlackwell), "where rao-blackwell is ablated"),
     ];

@@ -101,6 +101,18 @@ impl Matrix {
         }
     }
 
+    /// What it adds to the precision of all rows alike, if it does.
+    #[cfg(feature = "cuda")]
+    pub(super) fn shared(&self) -> Option<&[f64]> {
+        self.cells().filter(|cells| cells.zeros).map(|cells| &cells.gram[..])
+    }
+
+    /// Whether it adds to the diagonal of the precision of rows, and nothing else.
+    #[cfg(feature = "cuda")]
+    pub(super) fn is_graph(&self) -> bool {
+        matches!(self.body, Body::Graph(_))
+    }
+
     /// What the matrix adds to the mean of each row, if it does.
     pub(super) fn means(&self) -> Option<&[f32]> {
         self.regression().map(|regression| &regression.means[..])

@@ -1,7 +1,7 @@
 //! The state of a sampler and its entries, to a device and back.
 
 use rayon::prelude::*;
-use s3cmtf_cuda::{Device, MeanState, Setup, State};
+use s3cmtf_cuda::{Device, MeanState, RowTerms, Setup, State};
 
 use super::super::Sampler;
 use super::super::coupled::Matrix;
@@ -120,7 +120,55 @@ pub(super) fn draw_matrices<D: Device>(
         sampler.factors[mode] = chain.rows(mode)?;
     }
     sampler.draw_matrices();
-    put_means(sampler, chain)
+    put_means(sampler, chain)?;
+    for mode in coupled_modes(sampler) {
+        if let Some(Terms { pull, diagonal, shared }) = Terms::new(sampler, mode) {
+            let (diagonal, shared) = (diagonal.as_deref(), shared.as_deref());
+            chain.set_row_terms(mode, Some(RowTerms { pull: &pull, diagonal, shared }))?;
+        }
+    }
+    Ok(())
+}
+
+/// What graphs and matrices with a weight of their own add to the distributions of a mode's rows.
+struct Terms {
+    pull: Vec<f32>,
+    diagonal: Option<Vec<f32>>,
+    shared: Option<Vec<f32>>,
+}
+
+impl Terms {
+    fn new(sampler: &Sampler, mode: usize) -> Option<Self> {
+        let matrices = sampler.matrices.iter().filter(|matrix| matrix.mode == mode);
+        let matrices: Vec<&Matrix> =
+            matrices.filter(|matrix| matrix.is_graph() || matrix.shared().is_some()).collect();
+        if matrices.is_empty() {
+            return None;
+        }
+        let (rank, rows, means) = (sampler.ranks[mode], &sampler.factors[mode], sampler.prior_means(mode));
+        let mut pulls = vec![0.0; rows.len()];
+        let mut diagonal = vec![0.0; rows.len() / rank];
+        pulls.par_chunks_exact_mut(rank).zip(&mut diagonal).enumerate().for_each_init(
+            || (vec![0.0; rank * rank], vec![0.0; rank]),
+            |(precision, sums), (row, (pull, diagonal))| {
+                precision.fill(0.0);
+                sums.fill(0.0);
+                let (graphs, others): (Vec<&Matrix>, Vec<&Matrix>) =
+                    matrices.iter().partition(|matrix| matrix.is_graph());
+                graphs.iter().for_each(|graph| graph.pull_row(row, rows, &means, precision, sums));
+                // The same for all concepts but the first.
+                *diagonal = precision[rank + 1] as f32;
+                others.iter().for_each(|matrix| matrix.pull_row(row, rows, &means, precision, sums));
+                pull.iter_mut().zip(sums).for_each(|(pull, sum)| *pull = *sum as f32);
+            },
+        );
+        let has_graph = matrices.iter().any(|matrix| matrix.is_graph());
+        let shared = matrices.iter().filter_map(|matrix| matrix.shared()).fold(None, |sums, more| {
+            let sums: Vec<f32> = sums.unwrap_or_else(|| vec![0.0; rank * rank]);
+            Some(sums.iter().zip(more).map(|(sum, more)| sum + *more as f32).collect())
+        });
+        Some(Terms { pull: pulls, diagonal: has_graph.then_some(diagonal), shared })
+    }
 }
 
 fn put_means<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {

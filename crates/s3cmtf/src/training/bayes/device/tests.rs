@@ -28,6 +28,15 @@ enum On {
     Device,
 }
 
+/// What is coupled.
+enum Couple {
+    Nothing,
+    /// A matrix whose columns have effects on rows.
+    Effects,
+    /// A graph, and a matrix with a weight of its own.
+    Terms,
+}
+
 #[derive(Clone)]
 struct Case {
     problem: Problem,
@@ -37,13 +46,19 @@ struct Case {
 }
 
 impl Case {
-    fn new(params: Params, with_matrix: bool) -> Self {
+    fn new(params: Params, coupled: Couple) -> Self {
         let shape =
             WorldParams { users: 120, businesses: 60, ratings: 2400, noise: 0.4, ..WorldParams::default() };
-        let World { ratings, test, categories, .. } = generate(&shape);
+        let World { ratings, test, categories, friends, .. } = generate(&shape);
         let mut builder = Problem::builder(ratings).sizes(vec![120, 60, 24]);
-        if with_matrix {
-            builder = builder.couple(Coupled::new(1, Absent::Zeros, categories).unwrap());
+        let categories = || Coupled::new(1, Absent::Zeros, categories.clone()).unwrap();
+        match coupled {
+            Couple::Nothing => {}
+            Couple::Effects => builder = builder.couple(categories()),
+            Couple::Terms => {
+                let friends = Coupled::new(0, Absent::Graph, friends).unwrap();
+                builder = builder.couple(friends).couple(categories().weighted(1.0));
+            }
         }
         let mut problem = builder.build().unwrap();
         let entries = EntrySource::Memory(problem.take_entries());
@@ -130,17 +145,22 @@ fn agree(case: &Case) {
 
 #[test]
 fn a_device_comes_to_the_model_of_the_host() {
-    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, false));
+    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, Couple::Nothing));
 }
 
 #[test]
 fn a_device_comes_to_the_model_of_the_host_with_a_coupled_matrix() {
-    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, true));
+    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, Couple::Effects));
+}
+
+#[test]
+fn a_device_comes_to_the_model_of_the_host_with_a_graph_and_a_weight() {
+    agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, Couple::Terms));
 }
 
 #[test]
 fn a_device_goes_on_with_fewer_concepts() {
-    let case = Case::new(Params { ranks: vec![5], epochs: 20, ..Params::default() }, true);
+    let case = Case::new(Params { ranks: vec![5], epochs: 20, ..Params::default() }, Couple::Effects);
     let checked = case.params.checked(&case.problem).unwrap();
     let CheckedParams::Bayes(own) = &checked else { panic!("{checked:?}") };
     let prepared = Prepared::new(&case.problem, &case.entries, own, None, &ALONE).unwrap();
@@ -168,7 +188,7 @@ fn a_device_goes_on_with_fewer_concepts() {
 
 #[test]
 fn either_goes_on_from_a_checkpoint_of_the_other() {
-    let case = Case::new(Params { ranks: vec![4], epochs: 60, ..Params::default() }, true);
+    let case = Case::new(Params { ranks: vec![4], epochs: 60, ..Params::default() }, Couple::Effects);
     // While entries are held out; when all take part; and when draws count.
     for at in [25, 40, 55] {
         let (whole, kept) = case.run(On::Device, None, at);
