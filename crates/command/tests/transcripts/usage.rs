@@ -178,9 +178,12 @@ fn settings_out_of_range() {
         &["device should be cpu when the algorithm is sgd, but is cuda:0"],
     );
     fit_refuses(
-        "--device cuda --likelihood logistic",
-        &["device should be cpu, where the likelihood is not gaussian"],
+        "--quiet --device cuda --without averaging",
+        &["device should be cpu, where averaging is ablated, but is cuda:0"],
     );
+    // No machine has so many.
+    let folder = Folder::with_ratings();
+    folder.run("fit ratings.tns --quiet --device cuda:999").fails(1, &["device cuda:999 cannot be used: "]);
     fit_refuses("--seed x", &["--seed", "'x'", "whole number"]);
     fit_refuses("--holdout 0.2 --patience 0", &["patience should be 1 or more, but is 0"]);
     for share in ["0", "1", "-0.2", "nan"] {

@@ -187,9 +187,9 @@ impl Entries {
 
     /// The entries at the given places, in that order.
     pub(crate) fn select(&self, places: &[u32]) -> Entries {
-        let pick = |array: &[u32]| places.iter().map(|&place| array[place as usize]).collect();
+        let pick = |array: &[u32]| places.par_iter().map(|&place| array[place as usize]).collect();
         let indices = (0..self.order()).map(|mode| pick(self.indices(mode))).collect();
-        let values = places.iter().map(|&place| self.values[place as usize]).collect();
+        let values = places.par_iter().map(|&place| self.values[place as usize]).collect();
         Entries::from_rows(self.name().to_owned(), indices, values)
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::Entries;
 use super::bits::Bits;
 use super::exact_sum::ExactSum;
@@ -77,8 +79,8 @@ impl EntrySource {
     pub(super) fn part_by(&self, bits: Bits, count: usize) -> (EntrySource, EntrySource) {
         match self {
             EntrySource::Memory(entries) => {
-                let (held, kept): (Vec<u32>, Vec<u32>) =
-                    (0..entries.len() as u32).partition(|&place| bits.get(place as usize));
+                let places = (0..entries.len() as u32).into_par_iter().with_min_len(1 << 16);
+                let (held, kept): (Vec<u32>, Vec<u32>) = places.partition(|&place| bits.get(place as usize));
                 (EntrySource::Memory(entries.select(&kept)), EntrySource::Memory(entries.select(&held)))
             }
             EntrySource::Stored(StoredEntries { blocks, parts, len }) => {

@@ -7,6 +7,7 @@ use std::hash::Hash;
 use hashbrown::HashMap;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +75,7 @@ impl HoldOut {
             HoldOut::Random(share) => {
                 let hashes = Hashes { entries, seed, nodes };
                 let most = hashes.smallest(share)?;
-                hashes.each(&mut |hash| held.push(hash <= most))?;
+                hashes.each(&mut |hash, len| held.extend(len, |place| hash(place) <= most))?;
             }
             HoldOut::Leave { .. } | HoldOut::Last { .. } if nodes.is_shared() => {
                 return Err(Error::param(
@@ -204,16 +205,21 @@ struct Hashes<'a> {
     nodes: &'a Nodes,
 }
 
-/// Hashes are counted by their first bits.
+/// What hashes an entry of a block.
+type BlockHash<'a> = dyn Fn(usize) -> u64 + Sync + 'a;
+
+/// Hashes are counted by their first bits, so many of them by one thread.
 const FIRST_BITS: u32 = 16;
+const PIECE: usize = 1 << 16;
 
 impl Hashes<'_> {
-    fn each(&self, visit: &mut dyn FnMut(u64)) -> Result<(), Error> {
+    /// Visits blocks of entries: what hashes an entry of a block, and how many entries the block has.
+    fn each(&self, visit: &mut dyn FnMut(&BlockHash<'_>, usize)) -> Result<(), Error> {
         let seed = mix(self.seed ^ 0x686f_6c64_6f75_7421);
         self.entries.each(&mut |lists, values| {
-            for place in 0..values.len() {
-                visit(lists.iter().fold(seed, |hash, list| mix(hash ^ u64::from(list[place]))));
-            }
+            let hash =
+                |place: usize| lists.iter().fold(seed, |hash, list| mix(hash ^ u64::from(list[place])));
+            visit(&hash, values.len());
             Ok(())
         })
     }
@@ -221,9 +227,22 @@ impl Hashes<'_> {
     /// The largest of the smallest hashes, which are this share of all; at least one, and not all.
     fn smallest(&self, share: f64) -> Result<u64, Error> {
         check_share(share)?;
-        let mut counts = vec![0u32; 1 << FIRST_BITS];
+        let none = || vec![0u32; 1 << FIRST_BITS];
         let first = |hash: u64| (hash >> (u64::BITS - FIRST_BITS)) as usize;
-        self.each(&mut |hash| counts[first(hash)] += 1)?;
+        let add = |mut sums: Vec<u32>, counts: Vec<u32>| {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            sums
+        };
+        let mut counts = none();
+        self.each(&mut |hash, len| {
+            let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
+            let block = pieces.fold(none, |mut counts, piece| {
+                let places = piece * PIECE..len.min((piece + 1) * PIECE);
+                places.for_each(|place| counts[first(hash(place))] += 1);
+                counts
+            });
+            counts = add(std::mem::take(&mut counts), block.reduce(none, add));
+        })?;
         let counts = self.nodes.add_counts(counts)?;
         let total: usize = counts.iter().map(|&count| count as usize).sum();
         if total < 2 {
@@ -237,10 +256,9 @@ impl Hashes<'_> {
             bucket += 1;
         }
         let mut last = Vec::new();
-        self.each(&mut |hash| {
-            if first(hash) == bucket {
-                last.push(hash);
-            }
+        self.each(&mut |hash, len| {
+            let hashes = (0..len).into_par_iter().with_min_len(PIECE).map(hash);
+            last.par_extend(hashes.filter(|&hash| first(hash) == bucket));
         })?;
         let mut last = self.nodes.gather(last)?;
         last.sort_unstable();
