@@ -2,6 +2,7 @@
 """Tests the Python package as people have it: built as a wheel, installed, and used from outside the source tree.
 
     tests/python.py [COMMAND]
+    tests/python.py --environments   makes the virtual environments and does nothing else
 
 COMMAND is the s3cmtf that the package is held against, target/debug/s3cmtf unless given. Virtual environments under target/
 have what is needed; they are made where they are missing and kept. All tests run with the Python that runs this, and those that
@@ -27,7 +28,8 @@ TESTS = PACKAGE / "tests"
 ONCE = ["test_cluster.py", "test_documents.py", "test_factorize.py", "test_notebooks.py", "test_opponents.py", "test_plot.py"]
 VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 PIP = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-PYTEST = ["-m", "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider"]
+# Two processes, of which each takes one file after another; the cluster's, which is mostly waiting, is first.
+PYTEST = "-m pytest -q --import-mode=importlib -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder".split()
 
 
 def run(*words: object, **more: object) -> None:
@@ -82,11 +84,25 @@ def others() -> list[tuple[str, Path, str]]:
     return found
 
 
-def main() -> int:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
-    command = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else target / "debug" / "s3cmtf"
+def environments(target: Path) -> tuple[Path, list[tuple[str, Path]]]:
+    """The Python that has everything, and those of other versions."""
     everything = TESTS / "requirements.txt"
     python = environment(target / "python-tests", Path(sys.executable), sys.version, everything, EXTRA)
+    found = others()
+    chosen = found if len(found) < 3 else [found[0], found[-1]]
+    each = TESTS / "each.txt"
+    return python, [
+        (short, environment(target / f"python-tests-{short}", interpreter, version, each))
+        for short, interpreter, version in chosen
+    ]
+
+
+def main() -> int:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+    python, older_and_newer = environments(target)
+    if sys.argv[1:] == ["--environments"]:
+        return 0
+    command = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else target / "debug" / "s3cmtf"
     programs = python.parent
     wheels = target / "python-wheels"
     shutil.rmtree(wheels, ignore_errors=True)
@@ -116,9 +132,7 @@ def main() -> int:
     run(python, "-m", "mypy", "--strict", "typed_example.py", **more)
     # That the stubs are those of the module that was built.
     run(python, "-m", "mypy.stubtest", "s3cmtf._s3cmtf", **more)
-    found = others()
-    for short, interpreter, version in found if len(found) < 3 else [found[0], found[-1]]:
-        other = environment(target / f"python-tests-{short}", interpreter, version, TESTS / "each.txt")
+    for short, other in older_and_newer:
         run(other, *install)
         run(other, *PYTEST, *[f"--ignore={name}" for name in ONCE], ".", **more)
         print(f"python: also with {short}", flush=True)

@@ -58,13 +58,13 @@ MODES = ["user", "film", "time:month"]
 SETTINGS = {"ranks": [4], "epochs": 44, "seed": 3}
 
 
-def alone(data: Path, **more: object) -> s3cmtf.S3CMTF:
+@pytest.fixture(scope="module")
+def expected(data: Path) -> s3cmtf.S3CMTF:
+    """The model of one machine."""
     couple = s3cmtf.Coupled("film", str(data / "films.csv"))
     files = sorted(str(path) for path in data.glob("part-*.parquet"))
     # What a cluster does not learn is left out: nothing else depends on it.
-    return s3cmtf.S3CMTF(rank=4, epochs=44, seed=3, without=["choice"]).fit(
-        files, modes=MODES, value="stars", couple=couple, **more
-    )
+    return s3cmtf.S3CMTF(rank=4, epochs=44, seed=3, without=["choice"]).fit(files, modes=MODES, value="stars", couple=couple)
 
 
 def same(one: s3cmtf.S3CMTF, other: s3cmtf.S3CMTF) -> bool:
@@ -84,8 +84,7 @@ def shared(data: Path, out: Path, files: str = "part-*.parquet", **more: object)
     return s3cmtf.load(out)
 
 
-def test_three_nodes_come_to_the_model_of_one_machine(nodes, data: Path, tmp_path: Path) -> None:
-    expected = alone(data)
+def test_three_nodes_come_to_the_model_of_one_machine(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
     assert same(shared(data, tmp_path / "three", workers=3, threads_per_worker=1), expected)
     # Other parts, more threads, row groups of one file.
     assert same(shared(data, tmp_path / "two", "all.parquet", workers=2, threads_per_worker=2), expected)
@@ -97,10 +96,9 @@ def worker_processes() -> list[int]:
     return [int(path.parent.name) for path, name in names if name.startswith(b"ray::Worker.fit")]
 
 
-def test_a_killed_worker_and_a_removed_node_lose_nothing(nodes, data: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_and_a_removed_node_lose_nothing(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
     started, others = nodes
     settings = {**SETTINGS, "epochs": 44}
-    expected = alone(data)
     killed: list[int] = []
 
     def observe(text: str) -> bool:
@@ -126,7 +124,7 @@ def test_a_killed_worker_and_a_removed_node_lose_nothing(nodes, data: Path, tmp_
     assert same(model, expected)
 
 
-def test_the_same_call_goes_on_where_everything_was_lost(nodes, data: Path, tmp_path: Path) -> None:
+def test_the_same_call_goes_on_where_everything_was_lost(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
     class Gone(Exception):
         pass
 
@@ -151,7 +149,7 @@ def test_the_same_call_goes_on_where_everything_was_lost(nodes, data: Path, tmp_
         observe=lambda text: seen.append(text),
     )
     assert '"epoch":20,' not in seen[0] and len(seen) < 44 - 15
-    assert same(model, alone(data))
+    assert same(model, expected)
 
 
 def test_what_cannot_be_done_is_said(nodes, data: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +29,15 @@ def world(kind: str, interactions: float, entries: int = 5000) -> tuple[pd.DataF
         means = np.exp(linear)
         values = generator.poisson(means)
     return pd.DataFrame({"user": user, "item": item, "value": values}), means
+
+
+@functools.cache
+def with_interactions(kind: str) -> tuple[s3cmtf.S3CMTF, pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """A model of the first entries, those, the others, and the means that were planted: several tests ask about it."""
+    frame, means = world(kind, 0.8)
+    train, test = frame[:4000], frame[4000:]
+    model = s3cmtf.S3CMTF(likelihood=kind).fit(train, modes=["user", "item"], value="value")
+    return model, train, test, means
 
 
 def dummies(frame: pd.DataFrame) -> np.ndarray:
@@ -55,9 +66,7 @@ def test_where_the_model_is_a_regression_it_is_that_of_scikit_learn(kind: str) -
 
 @pytest.mark.parametrize("kind", ["logistic", "counts"])
 def test_interactions_are_what_a_regression_does_not_have(kind: str) -> None:
-    frame, _ = world(kind, 0.8)
-    train, test = frame[:4000], frame[4000:]
-    model = s3cmtf.S3CMTF(likelihood=kind).fit(train, modes=["user", "item"], value="value")
+    model, train, test, _ = with_interactions(kind)
     found = model.evaluate(test)
     if kind == "logistic":
         peer = LogisticRegression(C=1.0, max_iter=1000).fit(dummies(train), train["value"])
@@ -77,9 +86,7 @@ def test_interactions_are_what_a_regression_does_not_have(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["logistic", "counts"])
 def test_intervals_are_of_probabilities_and_of_counts(kind: str) -> None:
-    frame, means = world(kind, 0.8)
-    train, test = frame[:4000], frame[4000:]
-    model = s3cmtf.S3CMTF(likelihood=kind).fit(train, modes=["user", "item"], value="value")
+    model, _, test, means = with_interactions(kind)
     predicted = model.predict(test)
     low, high = model.predict_interval(test)
     if kind == "logistic":

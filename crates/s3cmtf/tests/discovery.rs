@@ -18,7 +18,8 @@ fn models(world: &World) -> [(Model, Problem); 2] {
 
 #[test]
 fn coupled_matrices_make_clusters_clearer() {
-    let world = generate(&WorldParams::default());
+    let world =
+        generate(&WorldParams { users: 1000, businesses: 400, ratings: 30_000, ..WorldParams::default() });
     let [coupled, plain] = models(&world).map(|(model, problem)| {
         let mode = &model.modes()[1];
         let planted: Vec<u32> =

@@ -1,7 +1,7 @@
 //! Yes or no and counts: planted truths, the measures of the field, new rows, and the same bits.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
@@ -78,6 +78,25 @@ fn fit(entries: Entries, params: Params) -> Run {
     Training::new(problem(entries), params).run().unwrap()
 }
 
+/// A world of which the first entries were trained on, the last are to be predicted, and the model: several tests ask about it.
+struct Known {
+    world: World,
+    train: Entries,
+    test: Entries,
+    run: Run,
+}
+
+impl Known {
+    fn new(world: World, likelihood: Likelihood) -> Self {
+        let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
+        let run = fit(train.clone(), params(likelihood));
+        Known { world, train, test, run }
+    }
+}
+
+static ANSWERS: LazyLock<Known> = LazyLock::new(|| Known::new(World::answers(18_000), Likelihood::Logistic));
+static COUNTS: LazyLock<Known> = LazyLock::new(|| Known::new(World::counts(18_000, 0.7), Likelihood::Counts));
+
 /// The share of the variance of a linear predictor that another explains.
 fn explained(truth: &[f64], found: &[f64]) -> f64 {
     let mean = truth.iter().sum::<f64>() / truth.len() as f64;
@@ -94,16 +113,14 @@ fn deviance(model: &Model, test: &Entries) -> f64 {
 
 #[test]
 fn probabilities_of_a_planted_world_are_found_and_calibrated() {
-    let world = World::answers(18_000);
-    let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
-    let run = fit(train.clone(), params(Likelihood::Logistic));
-    let found = run.model.predict(&test, true).unwrap();
+    let Known { world, train, test, run } = &*ANSWERS;
+    let found = run.model.predict(test, true).unwrap();
     let truth: Vec<f64> = world.linear[15_000..].iter().map(|linear| 1.0 / (1.0 + (-linear).exp())).collect();
     let found: Vec<f64> = found.iter().map(|&mean| f64::from(mean)).collect();
     assert!(found.iter().all(|mean| (0.0..=1.0).contains(mean)));
     assert!(explained(&truth, &found) > 0.75, "{}", explained(&truth, &found));
     let Some(Scores::Logistic { log_loss, mean_log_loss, auc, calibration_error, .. }) =
-        run.model.evaluate(&test, true).unwrap().scores
+        run.model.evaluate(test, true).unwrap().scores
     else {
         panic!("no scores");
     };
@@ -113,9 +130,9 @@ fn probabilities_of_a_planted_world_are_found_and_calibrated() {
     assert!(log_loss < best + 0.05 && log_loss < mean_log_loss.unwrap() - 0.1, "{log_loss} {best}");
     assert!(auc.unwrap() > 0.75 && calibration_error < 0.05, "{auc:?} {calibration_error}");
     // A Gaussian model of the same is not better, even as a probability that is kept away from 0 and 1.
-    let gaussian = fit(train, params(Likelihood::Gaussian));
+    let gaussian = fit(train.clone(), params(Likelihood::Gaussian));
     assert!(gaussian.notes().iter().any(|note| note.contains("the likelihood logistic")));
-    let gaussian = gaussian.model.predict(&test, true).unwrap();
+    let gaussian = gaussian.model.predict(test, true).unwrap();
     let loss = |(&mean, &value): (&f32, &f32)| {
         let mean = f64::from(mean).clamp(0.02, 0.98);
         -if value > 0.5 { mean.ln() } else { (1.0 - mean).ln() }
@@ -126,17 +143,15 @@ fn probabilities_of_a_planted_world_are_found_and_calibrated() {
 
 #[test]
 fn counts_of_a_planted_world_are_found() {
-    let world = World::counts(18_000, 0.7);
-    let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
-    let run = fit(train, params(Likelihood::Counts));
-    let found = run.model.predict(&test, true).unwrap();
+    let Known { world, test, run, .. } = &*COUNTS;
+    let found = run.model.predict(test, true).unwrap();
     let logs: Vec<f64> = found.iter().map(|&mean| f64::from(mean).ln()).collect();
     let truth: Vec<f64> = world.linear[15_000..].iter().map(|linear| 0.7 * linear + 0.5).collect();
     assert!(explained(&truth, &logs) > 0.75, "{}", explained(&truth, &logs));
     let dispersion = 1.0 / f64::from(run.model.uncertainty().unwrap().noise);
     assert!((1.1..2.2).contains(&dispersion), "{dispersion}");
     // Standard deviations are those of the counts themselves.
-    let stds = run.model.std(&test).unwrap();
+    let stds = run.model.std(test).unwrap();
     let close = found.iter().zip(&stds).zip(test.values());
     let close = close.filter(|((mean, std), value)| (*mean - *value).abs() <= 2.0 * *std).count();
     assert!((0.92..0.99).contains(&(close as f64 / test.len() as f64)), "{close}");
@@ -177,15 +192,14 @@ fn intervals_hold_as_often_as_they_say() {
 
 #[test]
 fn intervals_of_probabilities_have_the_planted_ones_within() {
-    let world = World::answers(18_000);
-    let test = world.part(15_000..18_000);
+    let Known { world, test, run, .. } = &*ANSWERS;
     let truth = || world.linear[15_000..].iter().map(|linear| 1.0 / (1.0 + (-linear).exp()));
     // Much and little to learn from: 49, 78, 88 and 93 %, and 50, 80, 89 and 93 %. Without what draws say of their spread, it
     // is 33, 60, 72 and 79 % of the first.
-    for entries in [15_000, 6_000] {
-        let model = fit(world.part(0..entries), params(Likelihood::Logistic)).model;
+    let few = fit(world.part(0..6_000), params(Likelihood::Logistic));
+    for (entries, model) in [(15_000, &run.model), (6_000, &few.model)] {
         for level in [0.5, 0.8, 0.9, 0.95] {
-            let found = model.interval(&test, level, true).unwrap();
+            let found = model.interval(test, level, true).unwrap();
             assert!(found.iter().all(|[low, high]| 0.0 <= *low && low < high && *high <= 1.0));
             let share = within(truth(), &found);
             assert!((share - level).abs() < 0.05, "{entries} {level}: {share}");
@@ -195,12 +209,10 @@ fn intervals_of_probabilities_have_the_planted_ones_within() {
 
 #[test]
 fn intervals_of_counts_hold_as_often_as_those_of_the_planted_distribution() {
-    let world = World::counts(18_000, 0.7);
-    let test = world.part(15_000..18_000);
-    let model = fit(world.part(0..15_000), params(Likelihood::Counts)).model;
+    let Known { world, test, run: Run { model, .. }, .. } = &*COUNTS;
     let values = || test.values().iter().map(|&value| value.into());
     for level in [0.5, 0.8, 0.9, 0.95] {
-        let found = model.interval(&test, level, true).unwrap();
+        let found = model.interval(test, level, true).unwrap();
         assert!(found.iter().flatten().all(|bound| *bound >= 0.0 && bound.fract() == 0.0));
         // Small counts have few values to choose bounds from, so that more than the level are within: 75, 91, 95 and 97 %, and
         // 74, 92, 96 and 98 % where mean and dispersion are known.
@@ -268,12 +280,12 @@ fn threads_and_a_restart_change_nothing() {
 #[test]
 fn new_rows_are_found_from_answers_and_counts() {
     for (world, likelihood) in
-        [(World::answers(16_000), Likelihood::Logistic), (World::counts(16_000, 0.7), Likelihood::Counts)]
+        [(World::answers(8_000), Likelihood::Logistic), (World::counts(8_000, 0.7), Likelihood::Counts)]
     {
         // The last users come later; half of their entries tell who they are.
         let new = |place: usize| world.cells[0][place] >= 130;
         let pick = |keep: &dyn Fn(usize) -> bool| {
-            let places: Vec<usize> = (0..16_000).filter(|&place| keep(place)).collect();
+            let places: Vec<usize> = (0..8_000).filter(|&place| keep(place)).collect();
             let cells =
                 world.cells.iter().map(|ids| places.iter().map(|&place| ids[place]).collect()).collect();
             Entries::new(cells, places.iter().map(|&place| world.values[place]).collect()).unwrap()
@@ -313,30 +325,27 @@ fn log_loss(model: &Model, test: &Entries) -> f64 {
 
 #[test]
 fn a_logistic_model_to_start_from_saves_epochs() {
-    let world = World::answers(18_000);
-    let (train, test) = (world.part(0..15_000), world.part(15_000..18_000));
-    let long = fit(train.clone(), params(Likelihood::Logistic)).model;
+    let Known { train, test, run: Run { model: long, .. }, .. } = &*ANSWERS;
     // After two epochs 0.577, as after 120 (0.574), and 0.620 from nothing.
     for epochs in [1, 2] {
         let short = Params { epochs, ..params(Likelihood::Logistic) };
         let cold = fit(train.clone(), short.clone()).model;
         let warm = Training::new(problem(train.clone()), short).warm_start(long.clone()).run().unwrap().model;
-        let [long, cold, warm] = [&long, &cold, &warm].map(|model| log_loss(model, &test));
+        let [long, cold, warm] = [long, &cold, &warm].map(|model| log_loss(model, test));
         assert!(warm < long + 0.01 && warm < cold - 0.03, "{long} {cold} {warm}");
     }
 }
 
 #[test]
 fn an_update_of_a_logistic_model_takes_answers_in() {
-    let world = World::answers(18_000);
-    let (before, new, test) = (world.part(0..7_500), world.part(7_500..15_000), world.part(15_000..18_000));
+    let Known { world, test, run: Run { model: whole, .. }, .. } = &*ANSWERS;
+    let (before, new) = (world.part(0..7_500), world.part(7_500..15_000));
     let params = params(Likelihood::Logistic);
     let old = fit(before, params.clone()).model;
     let updated = FoldIn::new(&old, &params).entries(new.clone()).update().unwrap();
     assert_eq!(updated.model.likelihood(), Likelihood::Logistic);
-    let whole = fit(world.part(0..15_000), params.clone()).model;
     let [taken, unseen] =
-        [&new, &test].map(|entries| [&old, &updated.model, &whole].map(|model| log_loss(model, entries)));
+        [&new, test].map(|entries| [&old, &updated.model, whole].map(|model| log_loss(model, entries)));
     // Of what was taken in 0.603 before, 0.557 then, and 0.545 by training with everything; of what nobody has seen 0.598,
     // 0.578 and 0.574.
     assert!(taken[1] < taken[0] - 0.02, "{taken:?}");

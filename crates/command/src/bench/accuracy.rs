@@ -286,10 +286,16 @@ fn noise(entries: &Entries) -> anyhow::Result<Coupled> {
     Ok(Coupled::new(1, Absent::Zeros, Entries::new(vec![ids, columns], values)?)?.named("noise"))
 }
 
-/// The planted world of the demo, with more or fewer ratings.
+/// The planted world of the demo, with more or fewer ratings; a small share of it has fewer users and businesses, too.
 fn world(name: &str, ratings: usize, scale: Scale) -> anyhow::Result<Set> {
-    let world =
-        generate(&WorldParams { ratings: scale.scaled(ratings).max(LEAST), ..WorldParams::default() });
+    let whole = WorldParams::default();
+    let some = |count: u32| (scale.scaled(count as usize) as u32).max(count / 5);
+    let world = generate(&WorldParams {
+        users: some(whole.users),
+        businesses: some(whole.businesses),
+        ratings: scale.scaled(ratings).max(LEAST),
+        ..whole
+    });
     let coupled = vec![
         Coupled::new(0, Absent::Graph, world.friends.clone())?.named("user/friends"),
         Coupled::new(1, Absent::Zeros, world.categories.clone())?.named("business/category"),

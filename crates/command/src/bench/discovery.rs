@@ -35,7 +35,10 @@ struct Row {
 pub(super) fn run(scale: Scale, seed: u64, report: &mut Report<'_>) -> anyhow::Result<()> {
     let whole = WorldParams::default();
     let ratings = scale.scaled(whole.ratings).max(LEAST);
-    let world = world::generate(&WorldParams { ratings, seed, ..whole });
+    // A small share has half as many users and businesses, too: with fewer, groups are found by chance.
+    let some = |count: u32| (scale.scaled(count as usize) as u32).max(count / 2);
+    let (users, businesses) = (some(whole.users), some(whole.businesses));
+    let world = world::generate(&WorldParams { users, businesses, ratings, seed, ..whole });
     let coupled = world.problem()?;
     let plain = coupled.alone()?;
     let mut table =

@@ -82,7 +82,7 @@ fn json_has_a_line_for_each_part_and_one_at_the_end() {
 #[test]
 fn an_interrupt_leaves_the_rows_so_far() {
     let folder = with_tables();
-    folder.run(&FIT.replace("--epochs 40", "--epochs 1500")).succeeds();
+    folder.run(&FIT.replace("--epochs 40", "--epochs 400")).succeeds();
     let mut command = folder.command(BINARY);
     command.args(["evaluate", "model", "--ablate", "--json"]);
     let rest = interrupted(command);

@@ -33,13 +33,13 @@ fn columns_modes_and_lines_have_a_limit() {
 #[test]
 fn what_unpacks_to_more_than_memory_is_refused() {
     let folder = Folder::new();
-    folder.write("bomb.csv.gz", packed(b"1,2,3\n", 5_000_000));
-    let said = "bomb.csv.gz: holds more than fits into 100 MB of memory (--memory raises that limit)";
-    folder.run("check bomb.csv.gz --modes 1,2 --value 3 --memory 100MB").fails(1, &[said]);
-    folder.run("convert bomb.csv.gz --modes 1,2 --value 3 --memory 100MB --out x").fails(1, &[said]);
-    folder.write("bomb.tns.gz", packed(b"1 2 3\n", 9_000_000));
-    folder.run("check bomb.tns.gz --memory 100MB").fails(1, &["holds more than fits into 100 MB"]);
-    folder.run("check bomb.tns.gz --memory 2GB").succeeds();
+    folder.write("bomb.csv.gz", packed(&b"1,2,3\n".repeat(1000), 1000));
+    let said = "bomb.csv.gz: holds more than fits into 20 MB of memory (--memory raises that limit)";
+    folder.run("check bomb.csv.gz --modes 1,2 --value 3 --memory 20MB").fails(1, &[said]);
+    folder.run("convert bomb.csv.gz --modes 1,2 --value 3 --memory 20MB --out x").fails(1, &[said]);
+    folder.write("bomb.tns.gz", packed(&b"1 2 3\n".repeat(1000), 1800));
+    folder.run("check bomb.tns.gz --memory 20MB").fails(1, &["holds more than fits into 20 MB"]);
+    folder.run("check bomb.tns.gz --memory 400MB").succeeds();
 }
 
 #[test]
