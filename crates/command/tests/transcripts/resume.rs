@@ -22,7 +22,12 @@ fn kill_again_and_again(fit: &str) {
             let said = "resume goes on with the settings of the run: no others can be given";
             folder.run("fit ratings.tns --rank 7 --resume model").fails(2, &[said]);
         }
-        let flags = if begun { "fit ratings.tns --quiet --resume model" } else { fit };
+        // The device may be said anew, and here it is the same.
+        let flags = match (begun, turn % 2) {
+            (false, _) => fit,
+            (true, 0) => "fit ratings.tns --quiet --resume model",
+            (true, _) => "fit ratings.tns --quiet --device cpu --resume model",
+        };
         let line = format!("{flags} --checkpoint-every 0.001s --out model");
         let mut command = folder.command(env!("CARGO_BIN_EXE_s3cmtf"));
         command.args(line.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
