@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::Params;
 use s3cmtf::internal::files;
+use s3cmtf::{Device, Params};
 use serde::{Deserialize, Serialize};
 
 use super::data::{data, measure};
@@ -47,7 +47,8 @@ struct Row {
 
 /// Fits one converted file, and prints what that took.
 pub(super) fn fit_one(file: &Path, epochs: usize, memory: Option<u64>) -> anyhow::Result<()> {
-    let params = Params { epochs, ..Params::default() };
+    // Entries that are not in memory are drawn from by the CPU.
+    let params = Params { epochs, device: Device::Cpu, ..Params::default() };
     let process = Memory::of_process();
     let start = Instant::now();
     let data = match memory {

@@ -114,7 +114,7 @@ impl<'a> Training<'a> {
     }
 
     /// A run on a problem whose entries are not in memory; they are put in order in the room that there is, and then read
-    /// in every epoch. What comes out is bitwise what a run on the whole problem would come to.
+    /// in every epoch. What comes out is bitwise what a run on the whole problem would come to on the CPU.
     pub fn stored(problem: StoredProblem, params: Params, budget: MemoryBudget) -> Self {
         let StoredProblem { frame, blocks } = problem;
         Training { stored: Some((blocks, budget)), ..Training::new(frame, params) }
@@ -197,7 +197,7 @@ impl<'a> Training<'a> {
     }
 
     /// Shares the run with other nodes. Each has the same settings, modes and coupled matrices, and some of the entries, any;
-    /// of a test set likewise. All come to the same model, bitwise the one that a node alone would come to with all entries.
+    /// of a test set likewise. All come to the same model, bitwise the one that a node alone would come to with all entries on its CPU.
     /// That has no offsets and no choices, which need all entries in one place. Checkpoints are kept by the first node.
     #[must_use]
     pub fn share(mut self, exchange: Arc<dyn Exchange>) -> Self {

@@ -183,10 +183,8 @@ impl<D: Device> DeviceEngine<D> {
             return Ok(());
         }
         self.get()?;
-        if let Some(entries) = self.sampler.end_calibration()? {
-            self.entries = entries.into_entries()?;
-            self.sets.held = None;
-            self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
+        if self.join()? {
+            // Draws begin to count anew.
             self.sampler.average = self.sampler.no_mean();
         }
         match (joins, self.sampler.shed()) {
@@ -194,6 +192,15 @@ impl<D: Device> DeviceEngine<D> {
             (false, true) => self.resize(),
             (false, false) => Ok(()),
         }
+    }
+
+    /// Takes up entries that were held out so far, if it is time to; the device has to be told of them.
+    fn join(&mut self) -> Result<bool, Error> {
+        let Some(entries) = self.sampler.end_calibration()? else { return Ok(false) };
+        self.entries = entries.into_entries()?;
+        self.sets.held = None;
+        self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
+        Ok(true)
     }
 
     /// Puts a state of other ranks on the device.
@@ -236,7 +243,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
         let (entries, held) = (self.entries.len(), self.sets.held.as_ref().map_or(0, Entries::len));
         let lens = [&self.sets.reported, &self.sets.watched].map(|set| set.as_ref().map_or(0, Entries::len));
         let (sampler, there) = self.there()?;
-        let evaluate = || -> Result<Rmses, s3cmtf_cuda::Error> {
+        let mut evaluate = || -> Result<Rmses, s3cmtf_cuda::Error> {
             let averaged = sampler.is_typical();
             let There { chain, reported, watched, held: calibration } = there;
             if averaged {
@@ -257,7 +264,6 @@ impl<D: Device> Engine for DeviceEngine<D> {
             let (test, watched) = (one(reported, lens[0])?, one(watched, lens[1])?);
             Ok(Rmses { train: rmse(train, entries + held), test, watched })
         };
-        let mut evaluate = evaluate;
         evaluate().map_err(|error| failed(&name, error))
     }
 
@@ -289,11 +295,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
         let mut best = [0.0; 2];
         arrays.get_doubles("best", &mut best)?;
         self.sampler.epoch = epochs as u64;
-        if let Some(entries) = self.sampler.end_calibration()? {
-            self.entries = entries.into_entries()?;
-            self.sets.held = None;
-            self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
-        }
+        self.join()?;
         self.sampler.average = self.sampler.no_mean();
         self.sampler.restore(arrays)?;
         self.put()?;
