@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use s3cmtf::internal::gradient;
+use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::internal::world::{World, WorldParams, generate};
 use s3cmtf::{
     Absent, Algorithm, CoreKind, Coupled, Entries, FoldIn, Folded, Model, Params, Problem, Run, Training,
@@ -299,6 +300,40 @@ fn rows_of_gradient_descent_have_no_slope_left() {
     }
     let error = FoldIn::new(&run.model, &run.record.params).entries(world.ratings).update().unwrap_err();
     assert!(error.to_string().contains("how sure it is"), "{error}");
+}
+
+/// New users move the rows of items; what old users, whose rows stay, are predicted must not suffer.
+#[test]
+fn an_update_with_new_users_leaves_predictions_of_the_others_as_good_as_they_were() {
+    // All concepts interact with all, so that much of what entries say is about several at once.
+    let shape = Shape {
+        sizes: vec![500, 300, 6],
+        entries: 60_000,
+        rank: 3,
+        noise: 0.2,
+        ..Shape::named("synthetic").unwrap()
+    };
+    let all = shape.tensor().collect().unwrap();
+    let is_new = |index: &[u32]| index[0].is_multiple_of(5);
+    let is_test = |place: usize| place.is_multiple_of(10);
+    let settings = Params { ranks: vec![8, 8, 6], threads: 2, ..Params::default() };
+    let old = select(&all, |place, index| !is_test(place) && !is_new(index));
+    let new = select(&all, |place, index| !is_test(place) && is_new(index));
+    let model =
+        fit(Problem::builder(old).sizes(shape.sizes.clone()).build().unwrap(), settings.clone()).model;
+    let updated = FoldIn::new(&model, &settings).entries(new.clone()).update().unwrap().model;
+    let folded = FoldIn::new(&model, &settings).entries(new).fold_in().unwrap().model;
+    let rmse = |model: &Model, of_new: bool| {
+        let cells = select(&all, |place, index| is_test(place) && is_new(index) == of_new);
+        model.evaluate(&cells, false).unwrap().rmse
+    };
+    let (before, after) = (rmse(&model, false), rmse(&updated, false));
+    let (fold_in, update) = (rmse(&folded, true), rmse(&updated, true));
+    println!(
+        "old users {before:.4} and {after:.4} after an update; new ones {fold_in:.4} folded in, {update:.4} updated"
+    );
+    assert!(after < 1.02 * before, "{after} after the update, {before} before");
+    assert!(update < 1.01 * fold_in, "{update} updated, {fold_in} folded in");
 }
 
 #[test]

@@ -50,6 +50,18 @@ impl Designs {
             .iter_mut()
             .zip(self.head.iter().zip(row))
             .for_each(|(design, (a, b))| *design = scale * (a * b));
+        self.take(value, sums);
+    }
+
+    /// Takes up a design, multiplied by `scale`.
+    pub(super) fn push(&mut self, design: &[f32], scale: f32, value: f32, sums: &mut [f64]) {
+        let start = self.values.len() * self.kernels.pad();
+        let to = &mut self.designs.as_mut_slice()[start..][..self.width];
+        to.iter_mut().zip(design).for_each(|(to, design)| *to = scale * design);
+        self.take(value, sums);
+    }
+
+    fn take(&mut self, value: f32, sums: &mut [f64]) {
         self.values.push(value);
         if self.values.len() == CHUNK {
             self.flush(sums);

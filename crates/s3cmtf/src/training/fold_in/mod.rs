@@ -5,7 +5,9 @@
 
 mod choices;
 mod grow;
+mod known;
 mod rows;
+mod sums;
 mod system;
 
 use grow::ExtendedMode;

@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::grow::ExtendedMode;
-use super::system::{Form, along};
+use super::known::Known;
+use super::sums::{Cores, Summer, Sums};
+use super::system::Form;
 use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
 use crate::problem::{Absent, Coupled, Duplicates, merge_entries};
@@ -13,8 +15,11 @@ use crate::training::sparse::Sparse;
 
 /// Rows take at most so many turns.
 const TURNS: usize = 20;
-/// Rows that move by less have been found.
+/// Rows that move by less have been found, and those that move by less of their standard deviation.
 const CLOSE: f64 = 1e-4;
+const NEAR: f64 = 0.01;
+/// Variances that change by less than this part of them say the same.
+const DIFFERENT: f64 = 0.1;
 /// Entries whose sums are one task.
 const PIECE: usize = 1024;
 /// A row is not taken for less predictable than this.
@@ -147,7 +152,7 @@ impl<'a> Side<'a> {
 
 /// All rows, of which some are looked for.
 pub(super) struct Rows<'a> {
-    core: &'a Core,
+    cores: Cores,
     pub(super) ranks: Vec<usize>,
     ground: RowPrior<'a>,
     grown: &'a [ExtendedMode],
@@ -162,7 +167,8 @@ pub(super) struct Rows<'a> {
     nu: Vec<f64>,
     /// For each mode, which concepts are 1 in all rows.
     constant: Vec<Vec<bool>>,
-    /// What the model knew of its rows.
+    /// What the model knew of the rows of each mode; empty where those may not move.
+    known: Vec<Known>,
     likelihood: Likelihood,
     old: &'a Model,
 }
@@ -214,7 +220,7 @@ impl<'a> Rows<'a> {
             }
         }
         Rows {
-            core: model.core(),
+            cores: Cores::new(model.core(), &ranks),
             ranks,
             ground,
             grown,
@@ -226,6 +232,7 @@ impl<'a> Rows<'a> {
             variances,
             nu,
             constant,
+            known: Vec::new(),
             likelihood: model.likelihood(),
             old: model,
         }
@@ -235,17 +242,30 @@ impl<'a> Rows<'a> {
     pub(super) fn find(&mut self, update: bool) -> Vec<usize> {
         let order = self.ranks.len();
         let wanted: Vec<Vec<Wanted>> = (0..order).map(|mode| self.wanted(mode, update)).collect();
+        if let (true, RowPrior::Drawn(uncertainty)) = (update, &self.ground) {
+            let known =
+                |mode: usize| Known::new(self.old, uncertainty, &self.cores, mode, &self.constant[mode]);
+            self.known = (0..order).into_par_iter().map(known).collect();
+        }
+        // A row is looked for again when a row that it depends on has moved.
+        let mut due: Vec<Vec<bool>> = self.grown.iter().map(|grown| vec![true; grown.before.len()]).collect();
         // Where entries have pseudo-values, those change with the rows.
         let turns = if self.likelihood == Likelihood::Gaussian { TURNS } else { 5 * TURNS };
         for _ in 0..turns {
-            let mut moved = 0.0f64;
+            let mut any = false;
             for (mode, wanted) in wanted.iter().enumerate() {
-                let found: Vec<Found> = wanted.par_iter().map(|wanted| self.row(mode, wanted)).collect();
-                for (wanted, found) in wanted.iter().zip(found) {
-                    moved = moved.max(self.settle(mode, wanted.row as usize, &found));
+                let now: Vec<&Wanted> =
+                    wanted.iter().filter(|wanted| due[mode][wanted.row as usize]).collect();
+                let found: Vec<Found> = now.par_iter().map(|wanted| self.row(mode, wanted)).collect();
+                now.iter().for_each(|wanted| due[mode][wanted.row as usize] = false);
+                for (wanted, found) in now.iter().zip(found) {
+                    if self.settle(mode, wanted.row as usize, &found) {
+                        any = true;
+                        self.notify(mode, wanted, &mut due);
+                    }
                 }
             }
-            if moved < CLOSE {
+            if !any {
                 break;
             }
         }
@@ -253,6 +273,21 @@ impl<'a> Rows<'a> {
         let count =
             |(mode, wanted): (usize, &Vec<Wanted>)| wanted.iter().filter(|row| old(mode, row)).count();
         wanted.iter().enumerate().map(count).collect()
+    }
+
+    /// Makes all rows due that depend on one.
+    fn notify(&self, mode: usize, wanted: &Wanted, due: &mut [Vec<bool>]) {
+        for other in (0..self.ranks.len()).filter(|&other| other != mode) {
+            let rows = wanted.entries.iter().map(|&entry| self.indices[other][entry as usize]);
+            rows.for_each(|row| due[other][row as usize] = true);
+        }
+        for side in self.sides.iter().filter(|side| side.mode == mode && side.kind == Absent::Graph) {
+            let neighbours = side.by_row.row(wanted.row as usize);
+            neighbours.for_each(|(other, _)| due[mode][other as usize] = true);
+        }
+        if self.likelihood != Likelihood::Gaussian {
+            due[mode][wanted.row as usize] = true;
+        }
     }
 
     fn wanted(&self, mode: usize, update: bool) -> Vec<Wanted> {
@@ -269,82 +304,108 @@ impl<'a> Rows<'a> {
             .collect()
     }
 
-    /// Takes a row over; returns how far it has moved.
-    fn settle(&mut self, mode: usize, row: usize, found: &Found) -> f64 {
+    /// Takes a row over; returns whether others have to know.
+    fn settle(&mut self, mode: usize, row: usize, found: &Found) -> bool {
         let rank = self.ranks[mode];
-        let mut moved = 0.0f64;
-        for (value, &new) in self.factors[mode][row * rank..].iter_mut().zip(&found.row) {
-            moved = moved.max((f64::from(*value) - new).abs());
-            *value = new as f32;
-        }
+        let moved = self.is_moved(mode, row, found);
+        self.factors[mode][row * rank..]
+            .iter_mut()
+            .zip(&found.row)
+            .for_each(|(value, &new)| *value = new as f32);
         if let Some(variances) = self.variances.get_mut(mode) {
             let variances = variances[row * rank..].iter_mut().zip(&found.variances);
             variances.for_each(|(value, &new)| *value = new as f32);
-            moved = moved.max((f64::from(self.shares[mode][row]) - found.share).abs());
             self.shares[mode][row] = found.share as f32;
         }
         moved
     }
 
+    /// Whether a row, or how well it is known, is far from what it was.
+    fn is_moved(&self, mode: usize, row: usize, found: &Found) -> bool {
+        let rank = self.ranks[mode];
+        let deviation = |k: usize| found.variances.get(k).map_or(0.0, |variance| variance.sqrt());
+        let far = |(k, (&old, new)): (usize, (&f32, &f64))| {
+            (f64::from(old) - new).abs() > CLOSE.max(NEAR * deviation(k))
+        };
+        let differs = |(&old, &new): (&f32, &f64)| (f64::from(old) - new).abs() > DIFFERENT * new;
+        let known = self.variances.get(mode).map_or(&[][..], |variances| &variances[row * rank..]);
+        let shares = self.shares.get(mode).map(|shares| f64::from(shares[row]));
+        self.factors[mode][row * rank..].iter().zip(&found.row).enumerate().any(far)
+            || known.iter().zip(&found.variances).any(differs)
+            || shares.is_some_and(|share| (share - found.share).abs() > NEAR * share)
+    }
+
     /// The row that all it is known by asks for, given all others.
     fn row(&self, mode: usize, wanted: &Wanted) -> Found {
         let (rank, row) = (self.ranks[mode], wanted.row as usize);
-        let mut form = Form::new(rank);
-        let before = self.grown[mode].before[row];
         let noise = match &self.ground {
             RowPrior::Drawn(uncertainty) if self.likelihood == Likelihood::Gaussian => {
                 f64::from(uncertainty.noise).max(LEAST_NOISE)
             }
             RowPrior::Drawn(_) | RowPrior::Objective { .. } => 1.0,
         };
-        let sums = self.sum(mode, &wanted.entries);
-        let mut share = 1.0;
+        let mut ground = Form::new(rank);
+        let before = self.grown[mode].before[row];
         match &self.ground {
-            RowPrior::Drawn(uncertainty) => {
-                share = self.share(mode, row, before.is_none(), &sums, wanted.entries.len(), noise);
-                for k in (0..rank).filter(|&k| !self.constant[mode][k]) {
-                    let (precision, mean) = match before {
-                        None => (1.0, 0.0),
-                        Some(before) => {
-                            let place = before as usize;
-                            let variance = f64::from(uncertainty.variances[mode].row(place)[k]).max(1e-12);
-                            (1.0 / variance, f64::from(self.old.factors()[mode].row(place)[k]))
-                        }
-                    };
-                    form.add_prior(k, precision, mean);
+            RowPrior::Drawn(uncertainty) => match (before, self.known.get(mode)) {
+                (Some(before), Some(known)) => {
+                    let place = before as usize;
+                    let variances = uncertainty.variances[mode].row(place);
+                    known.add(self.old.factors()[mode].row(place), variances, &mut ground);
                 }
-            }
+                _ => {
+                    let free = (0..rank).filter(|&k| !self.constant[mode][k]);
+                    free.for_each(|k| ground.add_prior(k, 1.0, 0.0));
+                }
+            },
             RowPrior::Objective { lambda, l1: false, .. } => {
-                (0..rank).for_each(|k| form.add_prior(k, *lambda, 0.0));
+                (0..rank).for_each(|k| ground.add_prior(k, *lambda, 0.0));
             }
             RowPrior::Objective { .. } => {}
         }
-        form.add_form(share / noise, &sums.form);
         // What the old data said about an id is in its row already, its coupled cells included.
         for side in self.sides.iter().filter(|side| side.mode == mode && before.is_none()) {
-            side.add(row, &self.factors[mode], noise, &mut form);
+            side.add(row, &self.factors[mode], noise, &mut ground);
         }
-        let (row, variances) = match self.ground {
-            RowPrior::Drawn(_) => form.solve_with_constants(&self.constant[mode]),
-            RowPrior::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
-            RowPrior::Objective { lambda, l1, nonnegative } => {
-                (form.solve_bounded(if l1 { lambda } else { 0.0 }, nonnegative), Vec::new())
+        let sums = self.sum(mode, &wanted.entries);
+        let solve = |share: f64| {
+            let mut form = ground.clone();
+            form.add_form(share / noise, &sums.form);
+            match self.ground {
+                RowPrior::Drawn(_) => form.solve_with_constants(&self.constant[mode]),
+                RowPrior::Objective { l1: false, nonnegative: false, .. } => (form.solve(), Vec::new()),
+                RowPrior::Objective { lambda, l1, nonnegative } => {
+                    (form.solve_bounded(if l1 { lambda } else { 0.0 }, nonnegative), Vec::new())
+                }
             }
         };
-        Found { row, variances, share }
+        let mut share = self.shares.get(mode).map_or(1.0, |shares| f64::from(shares[row]));
+        let (mut found, mut variances) = solve(share);
+        let is_free = before.is_none() && !wanted.entries.is_empty() && !self.shares.is_empty();
+        if is_free && self.likelihood == Likelihood::Gaussian {
+            // Its errors say how large its share is, and that how large they are.
+            for _ in 0..TURNS {
+                let next = self.share(mode, &sums, (&found, &variances), wanted.entries.len(), noise);
+                if (next - share).abs() <= CLOSE * share {
+                    break;
+                }
+                share = next;
+                (found, variances) = solve(share);
+            }
+        }
+        Found { row: found, variances, share }
     }
 
-    /// How large a part of their precision entries owe to a row: for a new one, what its errors so far say.
-    fn share(&self, mode: usize, row: usize, new: bool, sums: &Sums, entries: usize, noise: f64) -> f64 {
-        if !new || entries == 0 || self.likelihood != Likelihood::Gaussian {
-            return f64::from(self.shares[mode][row]);
-        }
-        let rank = self.ranks[mode];
-        let wide =
-            |values: &[f32]| values[row * rank..][..rank].iter().map(|&value| f64::from(value)).collect();
-        let (values, variances): (Vec<f64>, Vec<f64>) =
-            (wide(&self.factors[mode]), wide(&self.variances[mode]));
-        let squares = (sums.squares + sums.form.twice(&values, &variances)).max(0.0);
+    /// How large a part of their precision entries owe to a new row: what its errors say.
+    fn share(
+        &self,
+        mode: usize,
+        sums: &Sums,
+        (row, variances): (&[f64], &[f64]),
+        entries: usize,
+        noise: f64,
+    ) -> f64 {
+        let squares = (sums.squares + sums.form.twice(row, variances)).max(0.0);
         let (nu, part) = (self.nu[mode], counted(entries as u32));
         // As 32 bits hold it, so that it is what the row is found with.
         f64::from(((nu + part * entries as f64) / (nu + part * squares / noise)).max(LEAST_SHARE) as f32)
@@ -361,66 +422,33 @@ impl<'a> Rows<'a> {
     /// The sums over some entries of a row, each times the shares of its other rows.
     fn sum(&self, mode: usize, entries: &[u32]) -> Sums {
         let pieces: Vec<Sums> = entries.par_chunks(PIECE).map(|piece| self.sum_piece(mode, piece)).collect();
-        let mut total = Sums { form: Form::new(self.ranks[mode]), squares: 0.0 };
-        for piece in pieces {
-            total.form.add_form(1.0, &piece.form);
-            total.squares += piece.squares;
-        }
+        let mut total = Sums::new(self.ranks[mode]);
+        pieces.iter().for_each(|piece| total.add(piece));
         total
     }
 
     fn sum_piece(&self, mode: usize, entries: &[u32]) -> Sums {
         let order = self.ranks.len();
-        let mut sums = Sums { form: Form::new(self.ranks[mode]), squares: 0.0 };
+        let mut summer = Summer::new(&self.cores, mode);
+        let (mut rows, mut variances) = (Vec::with_capacity(order), Vec::with_capacity(order));
         for &entry in entries {
             let place = |other: usize| self.indices[other][entry as usize] as usize;
-            let rows: Vec<&[f32]> = (0..order)
-                .map(|other| &self.factors[other][place(other) * self.ranks[other]..][..self.ranks[other]])
-                .collect();
-            let others = (0..order).filter(|&other| other != mode);
-            let shares =
-                others.clone().map(|other| self.shares.get(other).map_or(1.0, |shares| shares[place(other)]));
-            let mut weight: f64 = shares.map(f64::from).product();
-            let design = along(self.core, &rows, &[mode]);
-            let mut value = f64::from(self.values[entry as usize]);
-            if self.likelihood != Likelihood::Gaussian {
-                let linear = design.iter().zip(rows[mode]).map(|(a, &b)| a * f64::from(b)).sum();
-                (weight, value) = self.likelihood.pseudo(value, linear, self.dispersion());
-            }
-            sums.form.add(weight, value, &design);
-            sums.squares += weight * value * value;
-            if self.variances.is_empty() {
-                continue;
-            }
-            // The other rows are known only so well, which makes their entries say less.
-            for other in others {
-                let variances =
-                    &self.variances[other][place(other) * self.ranks[other]..][..self.ranks[other]];
-                let along = along(self.core, &rows, &[mode.min(other), mode.max(other)]);
-                if let Core::Diagonal(_) = self.core {
-                    let both = along.iter().zip(variances).enumerate();
-                    both.for_each(|(k, (along, &variance))| {
-                        sums.form.add_prior(k, weight * f64::from(variance) * along * along, 0.0);
-                    });
-                    continue;
+            let row = |other: usize| place(other) * self.ranks[other]..(place(other) + 1) * self.ranks[other];
+            rows.clear();
+            rows.extend(self.factors.iter().enumerate().map(|(other, values)| &values[row(other)]));
+            variances.clear();
+            variances.extend(self.variances.iter().enumerate().map(|(other, values)| &values[row(other)]));
+            let value = f64::from(self.values[entry as usize]);
+            let others = (0..self.shares.len()).filter(|&other| other != mode);
+            summer.add((&rows, &variances), |linear| match self.likelihood {
+                Likelihood::Gaussian => {
+                    (others.map(|other| f64::from(self.shares[other][place(other)])).product(), value)
                 }
-                let (own, across) = if mode < other { (self.ranks[other], 1) } else { (1, self.ranks[mode]) };
-                let mut slope = vec![0.0; self.ranks[mode]];
-                for (j, &variance) in variances.iter().enumerate().filter(|(_, variance)| **variance > 0.0) {
-                    slope.iter_mut().enumerate().for_each(|(k, slope)| *slope = along[k * own + j * across]);
-                    sums.form.add_square(weight * f64::from(variance), &slope);
-                }
-            }
+                _ => self.likelihood.pseudo(value, linear(), self.dispersion()),
+            });
         }
-        sums
+        summer.finish()
     }
-}
-
-/// What entries say about a row.
-struct Sums {
-    form: Form,
-    /// The sum of their squared values.
-    squares: f64,
 }
 
 /// Which concepts of a mode are 1 in all rows: the first, and in a diagonal core those that stand for other modes, too.

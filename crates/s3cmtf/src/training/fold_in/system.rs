@@ -1,6 +1,5 @@
 //! What entries, coupled cells and a prior say about one row: a quadratic form, and the row of its least value.
 
-use crate::model::Core;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
 /// A quadratic form `u' P u / 2 - h' u` over a row.
@@ -118,64 +117,9 @@ impl Form {
     }
 }
 
-/// The core along the rows of all modes but those to `keep`, which are one or two and ascend; rows of kept modes are not
-/// looked at. The last one's concept changes fastest. Of a diagonal core there are only the numbers of like concepts, also where two
-/// modes are kept.
-pub(super) fn along(core: &Core, rows: &[&[f32]], keep: &[usize]) -> Vec<f64> {
-    let ranks = match core {
-        Core::Full { ranks, .. } => ranks,
-        Core::Diagonal(values) => {
-            let product = |(j, &value): (usize, &f32)| {
-                let others = rows.iter().enumerate().filter(|(mode, _)| !keep.contains(mode));
-                others.fold(f64::from(value), |product, (_, row)| product * f64::from(row[j]))
-            };
-            return values.iter().enumerate().map(product).collect();
-        }
-    };
-    let mut from: Vec<f64> = core.values().iter().map(|&value| f64::from(value)).collect();
-    // Concepts of the modes behind the one at hand that are kept.
-    let mut inner = 1;
-    for (mode, &rank) in ranks.iter().enumerate().rev() {
-        if keep.contains(&mode) {
-            inner *= rank;
-            continue;
-        }
-        let outer = from.len() / (rank * inner);
-        let mut to = vec![0.0; outer * inner];
-        for (to, from) in to.chunks_exact_mut(inner).zip(from.chunks_exact(rank * inner)) {
-            for (from, &weight) in from.chunks_exact(inner).zip(rows[mode]) {
-                to.iter_mut().zip(from).for_each(|(sum, value)| *sum += f64::from(weight) * value);
-            }
-        }
-        from = to;
-    }
-    from
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_core_along_rows_is_what_plain_sums_are() {
-        let ranks = [2, 3, 2];
-        let values: Vec<f32> = (0..12).map(|number| (number * number % 7) as f32 - 2.5).collect();
-        let core = Core::full(ranks.to_vec(), values.clone());
-        let rows: [&[f32]; 3] = [&[1.0, 0.5], &[1.0, -2.0, 0.25], &[1.0, 3.0]];
-        let number = |a: usize, b: usize, c: usize| f64::from(values[(a * 3 + b) * 2 + c]);
-        let value = |mode: usize, j: usize| f64::from(rows[mode][j]);
-        for b in 0..3 {
-            let sum: f64 = (0..4).map(|p| number(p / 2, b, p % 2) * value(0, p / 2) * value(2, p % 2)).sum();
-            assert!((along(&core, &rows, &[1])[b] - sum).abs() < 1e-12);
-            for a in 0..2 {
-                let sum: f64 = (0..2).map(|c| number(a, b, c) * value(2, c)).sum();
-                assert!((along(&core, &rows, &[0, 1])[a * 3 + b] - sum).abs() < 1e-12);
-            }
-        }
-        let diagonal = Core::Diagonal(vec![2.0, 3.0]);
-        assert_eq!(along(&diagonal, &[&[1.0, 0.5], &[4.0, 5.0]], &[0]), [8.0, 15.0]);
-        assert_eq!(along(&diagonal, &[&[1.0, 0.5], &[4.0, 5.0]], &[0, 1]), [2.0, 3.0]);
-    }
 
     #[test]
     fn numbers_that_are_constant_stay_one_and_the_others_make_the_best_of_it() {
