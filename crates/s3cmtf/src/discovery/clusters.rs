@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::gap::{GapCurve, gap_curve};
-use super::kmeans::means;
+use super::kmeans::{Search, means};
 use super::marks::{Marks, marks};
 use super::observed::Observed;
 use super::space::{Space, dot};
@@ -12,6 +12,8 @@ use crate::{Error, Model, Problem};
 
 /// The starts of a clustering, of which the best is kept.
 const STARTS: u64 = 10;
+/// Nothing moves any more, or only rounding does.
+const CLOSE: f64 = 1e-7;
 
 /// How many clusters are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +100,7 @@ pub fn clusters(
     }
     let gap = matches!(k, K::Auto(_)).then(|| gap_curve(space.points(), size, asked, seed));
     let k = gap.as_ref().map_or(asked, |curve| curve.k);
-    let found = means(space.points(), size, k, STARTS, seed);
+    let found = means(space.points(), size, k, Search { starts: STARTS, close: CLOSE, seed });
 
     let mut sizes = vec![0usize; k];
     found.nearest.iter().for_each(|&cluster| sizes[cluster as usize] += 1);

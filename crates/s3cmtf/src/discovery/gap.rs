@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::kmeans::means;
+use super::kmeans::{Search, means};
 use super::known;
 use super::matrix::{Moments, eigen};
 use crate::{Error, Factor, Model};
@@ -15,6 +15,8 @@ const MOST: usize = 4000;
 /// How many sets of points without clusters are drawn, and the starts of each clustering.
 const SETS: u64 = 10;
 const STARTS: u64 = 3;
+/// Points without clusters go on moving for long, and logarithms of their scatter differ by a hundred times this from set to set.
+const CLOSE: f64 = 1e-4;
 /// See [`pick`].
 const HARDLY: f64 = 0.2;
 
@@ -62,7 +64,10 @@ pub(super) fn gap_curve(points: &[f32], size: usize, most: usize, seed: u64) -> 
         .into_par_iter()
         .map(|set| {
             let drawn = if set == 0 { points.clone() } else { empty.draw(count, seed ^ (set << 32)) };
-            let scatter = |k: usize| means(&drawn, size, k, STARTS, seed ^ (k as u64)).scatter;
+            let scatter = |k: usize| {
+                let search = Search { starts: STARTS, close: CLOSE, seed: seed ^ (k as u64) };
+                means(&drawn, size, k, search).scatter
+            };
             (1..=most).map(|k| scatter(k).max(f64::MIN_POSITIVE).ln()).collect()
         })
         .collect();

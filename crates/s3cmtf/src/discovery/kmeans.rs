@@ -19,11 +19,22 @@ pub(super) struct Means {
     pub(super) scatter: f64,
 }
 
-/// The best of several starts, which are different draws of a seed.
-pub(super) fn means(points: &[f32], size: usize, k: usize, starts: u64, seed: u64) -> Means {
+/// How k-means is run.
+#[derive(Clone, Copy)]
+pub(super) struct Search {
+    /// The starts, of which the best is kept; each is another draw of the seed.
+    pub(super) starts: u64,
+    /// It ends where a round lowers the scatter by less than this part of it.
+    pub(super) close: f64,
+    pub(super) seed: u64,
+}
+
+/// The best of several starts.
+pub(super) fn means(points: &[f32], size: usize, k: usize, search: Search) -> Means {
     let blocks = Blocks::new(points, size);
+    let Search { starts, close, seed } = search;
     let runs: Vec<Means> =
-        (0..starts.max(1)).map(|start| one_start(points, &blocks, k, mix(seed, start))).collect();
+        (0..starts.max(1)).map(|start| one_start(points, &blocks, k, close, mix(seed, start))).collect();
     let best = runs.into_iter().min_by(|a, b| a.scatter.total_cmp(&b.scatter));
     best.unwrap_or(Means { centres: Vec::new(), nearest: Vec::new(), scatter: 0.0 })
 }
@@ -64,15 +75,14 @@ fn squared(block: &[[f32; LANES]], centre: &[f32]) -> [f32; LANES] {
     sums
 }
 
-fn one_start(points: &[f32], blocks: &Blocks, k: usize, seed: u64) -> Means {
+fn one_start(points: &[f32], blocks: &Blocks, k: usize, close: f64, seed: u64) -> Means {
     let size = blocks.size;
     let mut centres = spread_out(points, blocks, k, seed);
     let mut found = assign(blocks, &centres);
     for _ in 0..ROUNDS {
         let moved = average(points, size, &found, &centres);
         let next = assign(blocks, &moved);
-        // Nothing moves any more, or only rounding does.
-        let done = next.1 >= found.1 * (1.0 - 1e-7);
+        let done = next.1 >= found.1 * (1.0 - close);
         (centres, found) = (moved, next);
         if done {
             break;
@@ -204,7 +214,8 @@ mod tests {
                 [x + noise(place), y + noise(place + 7777)]
             })
             .collect();
-        let found = means(&points, 2, 4, 5, 1);
+        let search = Search { starts: 5, close: 1e-7, seed: 1 };
+        let found = means(&points, 2, 4, search);
         assert_eq!(agreement(&planted, &found.nearest), 1.0);
         let sum: f64 = points
             .chunks(2)
@@ -212,9 +223,9 @@ mod tests {
             .map(|(point, &centre)| distance(point, &found.centres[centre as usize * 2..][..2]))
             .sum();
         assert!((sum - found.scatter).abs() < 1e-9 * sum);
-        assert_eq!(found.nearest, means(&points, 2, 4, 5, 1).nearest);
+        assert_eq!(found.nearest, means(&points, 2, 4, search).nearest);
         // More centres than different points.
-        assert_eq!(means(&[1.0, 1.0, 1.0], 1, 3, 2, 1).scatter, 0.0);
+        assert_eq!(means(&[1.0, 1.0, 1.0], 1, 3, search).scatter, 0.0);
     }
 
     /// To the bit: lanes are no other sums.
