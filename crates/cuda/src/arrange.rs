@@ -1,6 +1,8 @@
 //! Entries as chains have them: in the order of the rows of all modes but one, so that those that agree in these are next to
 //! each other.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use rayon::prelude::*;
 
 use crate::Error;
@@ -212,22 +214,8 @@ impl Arranged {
 
     /// The entries in the order of rows of the leaf mode.
     pub(crate) fn by_row(&self, rows: usize) -> ByRow<f32> {
-        // Sorted by row and then by place, so that it is the same for any number of threads.
-        let mut places: Vec<u64> = self
-            .rows
-            .par_iter()
-            .enumerate()
-            .map(|(place, &row)| u64::from(row) << 32 | place as u64)
-            .collect();
-        places.par_sort_unstable();
-        let place = |key: &u64| *key as u32 as usize;
         let nodes = owners(&self.starts, self.rows.len());
-        let first = |row: usize| places.partition_point(|&key| key < (row as u64) << 32) as u32;
-        ByRow {
-            starts: (0..=rows).into_par_iter().map(first).collect(),
-            ids: places.par_iter().map(|key| nodes[place(key)]).collect(),
-            values: places.par_iter().map(|key| self.values[place(key)]).collect(),
-        }
+        ByRow::new(rows, &self.rows, |place| (nodes[place], self.values[place]))
     }
 }
 
@@ -256,22 +244,47 @@ pub(crate) struct ByRow<T> {
     pub(crate) values: Vec<T>,
 }
 
-impl<T: Copy + Default> ByRow<T> {
-    /// Elements, in this order, of these rows.
-    pub(crate) fn new(rows: usize, of: &[u32], elements: impl Iterator<Item = (u32, T)>) -> Self {
-        let mut starts = vec![0u32; rows + 1];
-        of.iter().for_each(|&row| starts[row as usize + 1] += 1);
-        (0..rows).for_each(|row| starts[row + 1] += starts[row]);
-        let mut next = starts.clone();
-        let (mut ids, mut values) = (vec![0; of.len()], vec![T::default(); of.len()]);
-        for (&row, (id, value)) in of.iter().zip(elements) {
-            let place = &mut next[row as usize];
-            ids[*place as usize] = id;
-            values[*place as usize] = value;
-            *place += 1;
-        }
+impl<T: Send> ByRow<T> {
+    /// Elements of these rows: those of a row stay in their order. `element` says what is in a place.
+    pub(crate) fn new(rows: usize, of: &[u32], element: impl Fn(usize) -> (u32, T) + Sync) -> Self {
+        let (starts, places) = by_counting(rows, of);
+        let (ids, values) = places.into_par_iter().map(|place| element(place.into_inner() as usize)).unzip();
         ByRow { starts, ids, values }
     }
+}
+
+/// Elements are counted in at most so many parts beside each other.
+const PARTS: usize = 64;
+
+/// Where the elements of each row start, and the places of all in the order of rows, and as they were within a row.
+fn by_counting(rows: usize, of: &[u32]) -> (Vec<u32>, Vec<AtomicU32>) {
+    // Counts of a part are as many as there are rows, and should be fewer than its elements.
+    let parts = (of.len() / rows.max(PIECE)).clamp(1, PARTS);
+    let len = of.len().div_ceil(parts).max(1);
+    let count = |part: &[u32]| {
+        let mut counts = vec![0u32; rows];
+        part.iter().for_each(|&row| counts[row as usize] += 1);
+        counts
+    };
+    let mut next: Vec<Vec<u32>> = of.par_chunks(len).map(count).collect();
+    let mut starts = vec![0; rows + 1];
+    for row in 0..rows {
+        let mut at = starts[row];
+        for next in &mut next {
+            at += std::mem::replace(&mut next[row], at);
+        }
+        starts[row + 1] = at;
+    }
+    // Every place is written once, by whoever has it: in which order does not matter.
+    let places: Vec<AtomicU32> = (0..of.len()).into_par_iter().map(|_| AtomicU32::new(0)).collect();
+    of.par_chunks(len).zip(&mut next).enumerate().for_each(|(part, (of, next))| {
+        for (place, &row) in (part * len..).zip(of) {
+            let to = &mut next[row as usize];
+            places[*to as usize].store(place as u32, Ordering::Relaxed);
+            *to += 1;
+        }
+    });
+    (starts, places)
 }
 
 #[cfg(test)]
@@ -336,6 +349,20 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn elements_are_in_the_order_of_rows_however_many_parts_count_them() {
+        for (len, rows) in [(0, 0), (0, 3), (7, 10), (PIECE * 3, 5), (PIECE * 70 + 11, 1000)] {
+            let of: Vec<u32> = (0..len).map(|place| (place * 7919 % 1009 % rows) as u32).collect();
+            let mut expected: Vec<(u32, usize)> = of.iter().copied().zip(0..).collect();
+            expected.sort();
+            let by_row = ByRow::new(rows, &of, |place| (of[place], place));
+            let found: Vec<(u32, usize)> = by_row.ids.into_iter().zip(by_row.values).collect();
+            assert_eq!(found, expected);
+            let start = |row: usize| expected.partition_point(|&(own, _)| (own as usize) < row) as u32;
+            assert_eq!(by_row.starts, (0..=rows).map(start).collect::<Vec<_>>());
         }
     }
 

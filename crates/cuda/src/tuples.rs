@@ -99,7 +99,7 @@ impl<D: Device> Tuples<D> {
             (first.modes[0], second.modes[0], &firsts, &second.rows),
             (second.modes[0], first.modes[0], &second.rows, &firsts),
         ] {
-            let by_row = ByRow::new(rows[mode], own, (0u32..).zip(theirs.iter().copied()));
+            let by_row = ByRow::new(rows[mode], own, |place| (place as u32, theirs[place]));
             let all: Vec<u32> = (0..rows[other] as u32).collect();
             tuples.sides[mode] = Some(Side {
                 tuples: Array::new(device, &by_row.ids)?,

@@ -12,6 +12,9 @@ use crate::likelihood;
 use crate::nodes::Nodes;
 use crate::problem::{Entries, EntrySource, ExactSum};
 
+/// Values that one thread looks at.
+const TOGETHER: usize = 1 << 18;
+
 /// What is known of entries before they are ordered.
 pub(crate) struct EntryStats {
     /// For each mode and row, how many entries it has.
@@ -43,12 +46,20 @@ impl EntryStats {
                 });
             };
             let of_values = || {
-                for (place, &value) in values.iter().enumerate() {
-                    (low, high) = (low.min(value), high.max(value));
-                    sum.add(f64::from(value));
-                    if is_there && sample.takes((first + place) as u64) {
-                        sample.take(lists, place);
-                    }
+                sum.add_all(values, |value| value);
+                let range = |values: &[f32]| {
+                    values
+                        .iter()
+                        .fold((f32::MAX, f32::MIN), |(low, high), &value| (low.min(value), high.max(value)))
+                };
+                let ranges: Vec<(f32, f32)> = values.par_chunks(TOGETHER).map(range).collect();
+                for (least, most) in ranges {
+                    (low, high) = (low.min(least), high.max(most));
+                }
+                if is_there {
+                    let taken = |place: &usize| sample.takes((first + place) as u64);
+                    let taken: Vec<usize> = (0..values.len()).filter(taken).collect();
+                    taken.into_iter().for_each(|place| sample.take(lists, place));
                 }
             };
             rayon::join(rows, of_values);
@@ -66,8 +77,7 @@ impl EntryStats {
             counts.iter().zip(&by_row).map(|(counts, sample)| sample.rows(counts)).collect();
         let mut squares = ExactSum::default();
         entries.each(&mut |lists, values| {
-            let of_values =
-                || values.iter().for_each(|&value| squares.add((f64::from(value) - mean).powi(2)));
+            let of_values = || squares.add_all(values, |value| (value - mean).powi(2));
             let rows = || {
                 by_row.par_iter_mut().zip(&taken).zip(lists).for_each(|((sample, taken), list)| {
                     let places = (0..list.len()).filter(|&place| taken[list[place] as usize]);

@@ -69,7 +69,7 @@ impl EntrySource {
     pub(crate) fn mean(&self, nodes: &Nodes) -> Result<f64, Error> {
         let mut sum = ExactSum::default();
         self.each(&mut |_, values| {
-            values.iter().for_each(|&value| sum.add(f64::from(value)));
+            sum.add_all(values, |value| value);
             Ok(())
         })?;
         Ok(sum.value(nodes)? / nodes.add(self.len() as u64)?.max(1) as f64)

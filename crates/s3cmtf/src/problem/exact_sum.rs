@@ -1,7 +1,12 @@
 //! Sums that do not depend on the order of what is added.
 
+use rayon::prelude::*;
+
 use crate::Error;
 use crate::nodes::Nodes;
+
+/// Numbers that one thread adds up at a time.
+const TOGETHER: usize = 1 << 18;
 
 /// One sum for each exponent that a number can have.
 const EXPONENTS: usize = 1 << 11;
@@ -25,6 +30,23 @@ impl ExactSum {
         // Numbers below the least exponent have no leading one.
         let whole = if exponent == 0 { own } else { own | 1 << MANTISSA };
         self.0[exponent] += if number < 0.0 { -whole } else { whole };
+    }
+
+    /// Adds what `of` makes of each number, by all threads.
+    pub(crate) fn add_all(&mut self, numbers: &[f32], of: impl Fn(f64) -> f64 + Sync) {
+        let part = |numbers: &[f32]| {
+            let mut sum = ExactSum::default();
+            numbers.iter().for_each(|&number| sum.add(of(f64::from(number))));
+            sum
+        };
+        let parts = numbers.par_chunks(TOGETHER).map(part);
+        let both = |mut one: ExactSum, other: ExactSum| {
+            one.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+            one
+        };
+        if let Some(all) = parts.reduce_with(both) {
+            self.0.iter_mut().zip(all.0).for_each(|(sum, more)| *sum += more);
+        }
     }
 
     /// The sum, all nodes' numbers included.
@@ -62,6 +84,12 @@ mod tests {
         assert_eq!(forth.to_bits(), sum(&mut numbers.iter().rev()).to_bits());
         let plain: f64 = numbers[..2000].iter().sum();
         assert!((forth - plain).abs() < 1e-9 * plain.abs(), "{forth} and {plain}");
+        let singles: Vec<f32> = (0..3 * TOGETHER / 2).map(|i| (i as f32 * 0.7).sin()).collect();
+        let mut all = ExactSum::default();
+        all.add(0.25);
+        all.add_all(&singles, |number| number * number);
+        let squares: Vec<f64> = singles.iter().map(|&x| f64::from(x).powi(2)).chain([0.25]).collect();
+        assert_eq!(all.value(&ALONE).unwrap().to_bits(), sum(&mut squares.iter()).to_bits());
         for exact in [[0.5, 4.5, 3.0], [-0.25, 1e9, 7.0], [5e-324, 0.0, 5e-324]] {
             assert_eq!(sum(&mut exact.iter()), exact.iter().sum::<f64>());
         }
