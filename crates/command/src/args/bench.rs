@@ -113,6 +113,12 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
         threads: usize,
     },
+    /// What is done with a model, against training it anew: fold-in, update and clusters, with almost a million entries
+    After {
+        /// Threads; 0 is all cores
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<usize>)]
+        threads: usize,
+    },
     /// The default algorithm on known shapes: entries per second, beside another version of this program
     Bayes {
         /// The shapes, of those that generate knows: movielens-10m, netflix, yelp, synthetic

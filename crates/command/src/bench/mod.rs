@@ -4,6 +4,7 @@
 //! must be, so that nothing is fast by being wrong. Nothing here fails for being slow.
 
 mod accuracy;
+mod after;
 mod all;
 mod axis;
 mod bayes;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Sizes { sizes, threads } => sizes::run(sizes, *threads, scale, report),
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
+        BenchVerb::After { threads } => after::run(*threads, scale, report),
         BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu } => bayes::Bayes {
             shapes,
             ranks,

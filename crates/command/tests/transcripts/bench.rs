@@ -140,6 +140,15 @@ fn evaluation_is_measured() {
 }
 
 #[test]
+fn what_is_done_with_a_model_is_held_against_training_anew() {
+    let rows = rows("after --scale 0.04 --threads 2", &["what", "entries", "seconds", "of_training"]);
+    let what: Vec<&str> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["training anew", "fold-in", "update", "clusters, k auto"]);
+    assert_eq!(number(&rows[0], "of_training"), 1.0);
+    assert!(number(&rows[1], "rmse_new") < 1.05 * number(&rows[0], "rmse_new"));
+}
+
+#[test]
 fn instructions_are_compared() {
     let rows = rows("instructions --scale 0.003 --repeats 2", &["rank", "entries_per_second", "rmse"]);
     assert_eq!(rows[0]["instructions"], "portable");
@@ -189,10 +198,11 @@ fn from_the_papers_algorithm_to_ours_every_change_has_its_time_and_error() {
 fn all_is_each_of_them() {
     let folder = Folder::new();
     let shown = folder.run("bench all --scale 0.001 --out results").succeeds();
-    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 14);
+    assert_eq!(shown.json().iter().filter(|line| line.get("cores").is_some()).count(), 15);
     shown.says(&["methods: rank 64, opt", "entries: making 100 K entries", "sizes: ", "yelp: "]);
     let names = [
         "accuracy",
+        "after",
         "bayes",
         "data",
         "discovery",
