@@ -249,8 +249,8 @@ pub(crate) fn residual(value: f32, linear: f32) -> f32 {
 
 /// Shape and rate of the gamma distribution of the precision, given so many residuals and the sum of their squares; the prior's
 /// are 1, in units of the values' variance.
-pub(crate) fn precision(count: usize, squares: f64) -> (f64, f64) {
-    (1.0 + 0.5 * count as f64, 1.0 + 0.5 * squares)
+pub(crate) fn precision(count: f64, squares: f64) -> (f64, f64) {
+    (1.0 + 0.5 * count, 1.0 + 0.5 * squares)
 }
 
 /// What values of this mean and variance are divided by, so that their variance is 1.
@@ -283,9 +283,9 @@ mod tests {
 
     #[test]
     fn the_precision_is_that_of_the_residuals_where_they_are_many() {
-        let (shape, rate) = precision(1_000_000, 250_000.0);
+        let (shape, rate) = precision(1e6, 250_000.0);
         assert!((shape / rate - 4.0).abs() < 1e-4);
-        assert_eq!(precision(0, 0.0), (1.0, 1.0));
+        assert_eq!(precision(0.0, 0.0), (1.0, 1.0));
     }
 
     #[test]

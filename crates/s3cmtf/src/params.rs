@@ -103,7 +103,7 @@ impl Algorithm {
     /// The settings that the algorithm has and not every other: one line for each algorithm.
     fn own(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Bayes => &["without", "likelihood", "patience"],
+            Algorithm::Bayes => &["without", "likelihood", "patience", "absent", "absent_weight"],
             Algorithm::Sgd => &[
                 "method",
                 "scheme",

@@ -22,3 +22,4 @@ mod resume;
 mod stored;
 mod training;
 mod tune;
+mod zeros;

@@ -59,6 +59,9 @@ struct Header {
     /// What its rows were found by; not in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     choice_weights: Option<ChoiceWeights>,
+    /// What an absent cell counted, if those were zeros; not in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    absent_weight: Option<f32>,
 }
 
 fn is_gaussian(likelihood: &Likelihood) -> bool {
@@ -135,6 +138,7 @@ impl Header {
             likelihood: model.likelihood(),
             choice: model.choice().is_some(),
             choice_weights: model.choice_weights,
+            absent_weight: model.absent_weight,
         }
     }
 }
@@ -303,7 +307,11 @@ fn build(bytes: &[u8]) -> Result<Model, Reason> {
     if choice_weights.as_ref().is_some_and(|weights| !weights.are_usable()) {
         return Err("has choice_weights that no training gives: they are numbers above zero".into());
     }
-    let model = model.map(|model| Model { choice_weights, ..model });
+    let absent_weight = header.absent_weight;
+    if absent_weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1.0)) {
+        return Err("has an absent_weight that is not above 0 and at most 1".into());
+    }
+    let model = model.map(|model| Model { choice_weights, absent_weight, ..model });
     let model = model.map(|model| model.with_value(header.value).with_likelihood(header.likelihood));
     model.map_err(|error| error.to_string().into())
 }

@@ -171,6 +171,8 @@ pub struct Model {
     pub(crate) value: Option<String>,
     pub(crate) choice: Option<Choice>,
     pub(crate) choice_weights: Option<ChoiceWeights>,
+    /// What an absent cell counted against an entry, if those were zeros of values.
+    pub(crate) absent_weight: Option<f32>,
     pub(crate) likelihood: Likelihood,
 }
 
@@ -232,6 +234,7 @@ impl Model {
             value: None,
             choice: None,
             choice_weights: None,
+            absent_weight: None,
             likelihood: Likelihood::Gaussian,
         };
         if !(model.is_finite() && range[0].is_finite() && range[1].is_finite() && range[0] <= range[1]) {

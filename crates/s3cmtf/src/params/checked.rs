@@ -10,6 +10,9 @@ use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::problem::{Absent, Problem};
 
+/// What a zero counts in the sampler unless something else is said: as much as an entry.
+const ABSENT_WEIGHT: f32 = 1.0;
+
 /// The settings of an algorithm.
 #[derive(Clone, Debug)]
 pub(crate) enum CheckedParams {
@@ -38,6 +41,8 @@ pub(crate) struct BayesParams {
     pub(crate) common: CommonParams,
     pub(crate) without: Vec<Component>,
     pub(crate) likelihood: Likelihood,
+    /// What an absent cell counts, if those are zeros.
+    pub(crate) absent_weight: Option<f32>,
     pub(crate) device: Device,
 }
 
@@ -110,6 +115,15 @@ impl CheckedParams {
             | CheckedParams::Als(AlsParams { common, .. })
             | CheckedParams::Ials(IalsParams { common, .. })
             | CheckedParams::Opponent(OpponentParams { common, .. }) => common,
+        }
+    }
+
+    /// Whether absent cells are zeros of less weight, or of the same, and not unknown: of choices, or of the sampler's values.
+    pub(crate) fn has_zeros(&self) -> bool {
+        match self {
+            CheckedParams::Bayes(params) => params.absent_weight.is_some(),
+            CheckedParams::Ials(_) => true,
+            CheckedParams::Sgd(_) | CheckedParams::Als(_) | CheckedParams::Opponent(_) => false,
         }
     }
 
@@ -253,7 +267,9 @@ impl Params {
         match self.algorithm {
             Algorithm::Bayes => {
                 let (without, likelihood, device) = (self.without.clone(), self.likelihood, self.device);
-                CheckedParams::Bayes(BayesParams { common, without, likelihood, device })
+                let absent_weight =
+                    (self.absent == Absent::Zeros).then(|| self.absent_weight.unwrap_or(ABSENT_WEIGHT));
+                CheckedParams::Bayes(BayesParams { common, without, likelihood, absent_weight, device })
             }
             Algorithm::Sgd => CheckedParams::Sgd(SgdParams {
                 common,
@@ -350,8 +366,27 @@ impl Params {
         if self.ranks.contains(&1) {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
+        self.check_zeros()?;
         self.likelihood.check(problem.entries().name(), problem.entries().values())?;
         if self.core == CoreKind::Diagonal { self.check_columns(problem.order()) } else { Ok(()) }
+    }
+
+    /// Whether the sampler can have absent cells that are zeros, if they are.
+    fn check_zeros(&self) -> Result<(), Error> {
+        match (self.absent, self.absent_weight) {
+            (Absent::Graph, _) => Err(Error::param("absent", "missing or zeros", "graph")),
+            (Absent::Missing, Some(_)) => {
+                Err(Error::param("absent", "zeros when there is absent-weight", "missing"))
+            }
+            (Absent::Zeros, Some(weight)) if !(weight > 0.0 && weight <= 1.0) => {
+                Err(Error::param("absent-weight", "above 0 and at most 1", weight))
+            }
+            (Absent::Zeros, _) if self.likelihood != Likelihood::Gaussian => {
+                let expected = "gaussian when absent cells are zeros";
+                Err(Error::param("likelihood", expected, self.likelihood.name()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_ials(&self, problem: &Problem) -> Result<(), Error> {

@@ -128,6 +128,12 @@ impl PartialParams {
         own.or(one.then_some(("rank 1", Algorithm::Sgd)))
     }
 
+    /// Whether absent cells are zeros, and nothing is said that implicit feedback has no use for.
+    fn has_zeros(&self) -> bool {
+        let said = |name: &str, value: &str| self.0.get(name).is_some_and(|said| said == value);
+        (said("absent", "zeros") || self.0.contains_key("absent_weight")) && !said("core", "full")
+    }
+
     /// The algorithm: as said, else as in the model to start from, else what the other settings ask for. `init` are the
     /// settings of that model.
     fn algorithm(&self, preset: Preset, init: Option<&Params>) -> Result<Algorithm, Error> {
@@ -136,6 +142,8 @@ impl PartialParams {
         }
         Ok(match (init, preset) {
             (Some(params), _) => params.algorithm,
+            // Most who have them want to know what is chosen next.
+            (None, Preset::Default) if self.has_zeros() => Algorithm::Ials,
             (None, Preset::Default) => {
                 self.needs(Algorithm::Bayes).map_or(Algorithm::Bayes, |(_, algorithm)| algorithm)
             }

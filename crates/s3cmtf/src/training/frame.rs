@@ -26,6 +26,7 @@ pub(super) fn frame(problem: &Problem, entries: &Entries, weight: f32) -> Model 
         value: problem.value().map(str::to_owned),
         choice: None,
         choice_weights: None,
+        absent_weight: None,
         likelihood: Likelihood::Gaussian,
     }
 }

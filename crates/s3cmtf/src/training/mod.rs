@@ -5,6 +5,7 @@ mod bayes;
 mod chain;
 mod checkpoint;
 mod cholesky;
+mod complete;
 mod coupled;
 mod dense;
 mod designs;
@@ -47,7 +48,7 @@ use crate::likelihood::Likelihood;
 use crate::model::{Model, locate};
 use crate::nodes::{ALONE, Exchange, Nodes};
 use crate::params::{Algorithm, CheckedParams, Params};
-use crate::problem::{Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
+use crate::problem::{Absent, Blocks, Entries, EntrySource, HoldOut, Problem, StoredProblem};
 
 /// The ranks of a full core that a run starts with which finds them itself, see [`Params::ranks`]: it ends with as many or fewer.
 pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
@@ -61,7 +62,9 @@ pub fn auto_ranks(problem: &Problem) -> Vec<usize> {
 
 /// The likelihood that values look like they come from, where a Gaussian one was taken that is none.
 fn looks_like(params: &Params, entries: &EntrySource) -> Option<Likelihood> {
-    let is_usual = params.algorithm == Algorithm::Bayes && params.likelihood == Likelihood::Gaussian;
+    let is_usual = params.algorithm == Algorithm::Bayes
+        && params.likelihood == Likelihood::Gaussian
+        && params.absent == Absent::Missing;
     match entries {
         EntrySource::Memory(entries) if is_usual => Some(Likelihood::suggested(entries.values())),
         EntrySource::Memory(_) | EntrySource::Stored(_) => None,
@@ -262,13 +265,16 @@ impl<'a> Training<'a> {
 
     /// What nodes cannot do yet.
     fn check_shared(&self) -> Result<(), Error> {
-        let Params { algorithm, likelihood, .. } = self.params;
+        let Params { algorithm, likelihood, absent, .. } = self.params;
         if algorithm != Algorithm::Bayes {
             return Err(Error::param("algorithm", "bayes, where nodes share the entries", algorithm.name()));
         }
         if likelihood != Likelihood::Gaussian {
             let expected = "gaussian, where nodes share the entries";
             return Err(Error::param("likelihood", expected, likelihood.name()));
+        }
+        if absent != Absent::Missing {
+            return Err(Error::param("absent", "missing, where nodes share the entries", absent.name()));
         }
         let refused = [
             (

@@ -116,9 +116,9 @@ impl<'a> RunContext<'a, '_> {
 
     fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
         let params = job.params;
-        // Before training, which takes the entries. Those that count as choices have no values to be compared with.
+        // Before training, which takes the entries. They are for entries alone, and say nothing of zeros.
         // Nodes have only some of the entries.
-        let has_baselines = !matches!(params, CheckedParams::Ials(_)) && !self.nodes.is_shared();
+        let has_baselines = !params.has_zeros() && !self.nodes.is_shared();
         let baselines = has_baselines.then(|| Baselines::new(&job)).transpose()?;
         let choice = self.choice(&job);
         let mut engine = self.engine(job)?;
@@ -139,7 +139,8 @@ impl<'a> RunContext<'a, '_> {
             return None;
         };
         let CommonParams { seed, level, .. } = params.common;
-        let is_wanted = !params.without.contains(&Component::Choice) && !self.nodes.is_shared();
+        let has_zeros = params.absent_weight.is_some();
+        let is_wanted = !has_zeros && !params.without.contains(&Component::Choice) && !self.nodes.is_shared();
         is_wanted.then(|| choice(job.problem, entries, seed, level, self.interrupt)).flatten()
     }
 

@@ -116,7 +116,7 @@ fn full() -> Model {
     .with_choice(Choice::new([factor(4, 2), factor(3, 2)]))
     .unwrap();
     let weights = ChoiceWeights { lambda: 0.1, absent: 0.25, confidence: 0.0, mean: 1.5 };
-    Model { choice_weights: Some(weights), ..model }
+    Model { choice_weights: Some(weights), absent_weight: Some(0.125), ..model }
 }
 
 fn squared(mut factor: Factor) -> Factor {
@@ -266,6 +266,11 @@ fn broken_models_say_what_is_wrong() {
         ("choice.1", "choice.9", "has no tensor \"choice.1\""),
         (r#",\"choice\":true"#, "", "has a tensor \"choice."),
         (r#"\"absent\":0.25"#, r#"\"absent\":-0.5"#, "has choice_weights that no training gives"),
+        (
+            r#"\"absent_weight\":0.125"#,
+            r#"\"absent_weight\":1.5"#,
+            "has an absent_weight that is not above 0",
+        ),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.0,1000.0]", "the offsets do not fit the model"),
         (r#"[10.0,0.1,1000.0]"#, "[10.0,0.1]", "the offsets do not fit the model"),
         ("\\\"noise\\\":0.3", "\\\"noise\\\":-0.3", "the uncertainty does not fit the model"),

@@ -78,6 +78,7 @@ fn refused(
     let has = |is: &dyn Fn(&Coupled) -> bool| problem.coupled().iter().any(is);
     let all = [
         (params.likelihood != Likelihood::Gaussian, "where the likelihood is not gaussian"),
+        (params.absent_weight.is_some(), "where absent cells are zeros"),
         (context.nodes.is_shared(), "where nodes share the entries"),
         (matches!(entries, EntrySource::Stored(_)), "where entries are not in memory"),
         (entries.len() >= u32::MAX as usize, "where there are more than 4,294,967,294 entries"),

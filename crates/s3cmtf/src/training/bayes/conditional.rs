@@ -6,6 +6,7 @@ use super::augmentation::Augmentation;
 use super::coupled::Matrix;
 use super::noise::Noise;
 use super::random::Streams;
+use super::zeros::RowZeros;
 use crate::layout::View;
 use crate::nodes::Nodes;
 use crate::params;
@@ -20,6 +21,8 @@ pub(super) struct RowConditional<'a> {
     pub(super) noise: &'a Noise,
     /// The likelihood, if it is not Gaussian.
     pub(super) augmentation: Option<&'a Augmentation>,
+    /// What absent cells say, if they are zeros.
+    pub(super) zeros: Option<&'a RowZeros>,
     pub(super) matrices: &'a [Matrix],
     /// What matrices predict of the mode's rows: the mean of their prior, empty if that is zero.
     pub(super) means: &'a [f32],

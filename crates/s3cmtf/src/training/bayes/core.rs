@@ -16,7 +16,7 @@ use crate::likelihood::{self, Likelihood};
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
-/// The product of X'WX, with precisions W, and a core, in the order of a pass.
+/// The product of X'WX, with precisions W, and a core.
 type Product<'a> = dyn Fn(&[f32]) -> Result<Vec<f32>, Error> + 'a;
 
 // A word of random bits has a sign for each entry of a chunk.
@@ -196,7 +196,8 @@ impl CoreState {
         let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {
             let gradient = layout.unpack(&gradient);
-            self.step(pass, &|direction| pass.product(direction), tau, &gradient, streams)?;
+            let product = |direction: &[f32]| Ok(layout.unpack(&pass.product(&layout.pack(direction))?));
+            self.step(&product, tau, &gradient, streams)?;
         }
         Ok(squares)
     }
@@ -233,8 +234,9 @@ impl CoreState {
             }
             0.0
         };
-        let product = |direction: &[f32]| Ok(pass.go(direction, true, &weigh)?.1);
-        self.step(pass, &product, 1.0, &gradient, streams)?;
+        let product =
+            |direction: &[f32]| Ok(layout.unpack(&pass.go(&layout.pack(direction), true, &weigh)?.1));
+        self.step(&product, 1.0, &gradient, streams)?;
         if augmentation.likelihood == Likelihood::Counts {
             let every = (pass.view.entries / TELLING).max(1) as u64;
             let entries = pass.some(&self.values, every, |value, sampled| [value, sampled])?;
@@ -244,15 +246,13 @@ impl CoreState {
     }
 
     /// Draws the core and its prior; `product` is that of a core with X'WX, with precisions W in units of `tau`.
-    fn step(
+    pub(super) fn step(
         &mut self,
-        pass: &Pass<'_>,
         product: &Product<'_>,
         tau: f64,
         gradient: &[f32],
         streams: Streams,
     ) -> Result<(), Error> {
-        let layout = pass.layout();
         let mut generator = streams.core();
         let precisions: Vec<f64> =
             (0..self.values.len()).map(|place| self.sets[self.set(place)] * self.relevance(place)).collect();
@@ -277,8 +277,7 @@ impl CoreState {
         let mut length = dot(&residual, &residual);
         for _ in 0..STEPS {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
-            let mut product: Vec<f64> = layout
-                .unpack(&product(&layout.pack(&narrow))?)
+            let mut product: Vec<f64> = product(&narrow)?
                 .iter()
                 .zip(&direction)
                 .zip(&precisions)

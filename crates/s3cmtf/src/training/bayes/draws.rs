@@ -79,8 +79,11 @@ impl<'a> Drawer<'a> {
 
     /// Draws the row whose sums were added.
     pub(super) fn draw(&mut self, row: usize, drawn: &mut Drawn, natural_params: &mut [f32]) {
-        let RowConditional { view, noise, matrices, means, factors, streams, .. } = *self.given;
+        let RowConditional { view, noise, zeros, matrices, means, factors, streams, .. } = *self.given;
         let rank = self.pull.len();
+        if let Some(zeros) = zeros {
+            zeros.add(&mut self.precision);
+        }
         let share = f64::from(noise.roots[view.mode][row]).powi(2);
         let weight = noise.tau * share;
         let free = rank - 1;

@@ -37,7 +37,7 @@ pub(super) struct NaturalParams {
 }
 
 impl NaturalParams {
-    #[cfg(feature = "cuda")]
+    #[cfg(any(test, feature = "cuda"))]
     pub(super) fn new(rank: usize, numbers: Vec<f32>) -> Self {
         NaturalParams { rank, numbers }
     }

@@ -33,6 +33,7 @@ mod state;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod zeros;
 
 #[cfg(feature = "cuda")]
 pub(super) use choose::engine;
@@ -57,6 +58,7 @@ use self::noise::Noise;
 use self::pass::Pass;
 use self::random::{Streams, gamma};
 use self::start::Prepared;
+use self::zeros::Zeros;
 use crate::Error;
 use crate::layout::{Arrangement, MemoryBudget, View};
 use crate::likelihood::{self, Likelihood};
@@ -89,6 +91,8 @@ pub(crate) struct Sampler {
     spread: f64,
     /// The likelihood, if it is not Gaussian.
     augmentation: Option<Augmentation>,
+    /// Whether absent cells are zeros.
+    zeros: Option<Zeros>,
     /// Entries as seen from each mode; none where a device has them.
     views: Vec<View>,
     /// The view with the longest runs.
@@ -171,9 +175,11 @@ impl Sampler {
         self.rescale();
         self.draw_matrices();
         let share = self.share();
+        let mut zeros = self.zeros.map(|zeros| zeros.given(&self.ranks, &self.factors));
         for mode in 0..self.ranks.len() {
             let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
+            let row_zeros = zeros.as_ref().map(|zeros| zeros.of_rows(&self.core.values, mode));
             let drawn = RowConditional {
                 view: &self.views[mode],
                 ranks: &self.ranks,
@@ -181,6 +187,7 @@ impl Sampler {
                 core: &self.core.values,
                 noise: &self.noise,
                 augmentation: self.augmentation.as_ref(),
+                zeros: row_zeros.as_ref(),
                 matrices: &self.matrices,
                 means: &means,
                 streams,
@@ -191,8 +198,10 @@ impl Sampler {
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
             self.factors[mode] = drawn.rows;
-            let has_noise = self.augmentation.is_none() && !self.without.contains(&Component::RowNoise);
-            if epoch >= CORE_FROM && has_noise {
+            if let Some(zeros) = &mut zeros {
+                zeros.update(mode, &self.factors[mode], self.ranks[mode]);
+            }
+            if epoch >= CORE_FROM && self.has_row_noise() {
                 let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
                 let levels: Vec<f32> = levels.copied().collect();
                 self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
@@ -200,12 +209,16 @@ impl Sampler {
         }
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let nodes = &self.nodes;
-        let roots = self.augmentation.is_none().then_some(&self.noise.roots[..]);
+        let roots = (self.augmentation.is_none() && zeros.is_none()).then_some(&self.noise.roots[..]);
         let pass = Pass::new(&self.views[self.lead], (&self.ranks, &factors), roots, nodes);
         match &mut self.augmentation {
             None => {
-                let squares = self.core.draw(&pass, self.noise.tau, epoch >= CORE_FROM, streams)?;
-                self.noise.draw_tau(squares, self.entries(), streams);
+                let (tau, all) = (self.noise.tau, epoch >= CORE_FROM);
+                let squares = match &zeros {
+                    Some(zeros) => self.core.draw_with_zeros(&pass, zeros, tau, all, streams)?,
+                    None => self.core.draw(&pass, tau, all, streams)?,
+                };
+                self.noise.draw_tau(squares, self.observations(), streams);
             }
             Some(augmentation) if epoch >= CORE_FROM => {
                 self.core.draw_augmented(&pass, augmentation, streams)?;
@@ -374,6 +387,17 @@ impl Sampler {
     pub(crate) fn entries(&self) -> usize {
         let counted = || self.noise.counts[0].iter().map(|&count| count as usize).sum();
         self.views.first().map_or_else(counted, |view| view.entries)
+    }
+
+    /// As how many observations entries count, with absent cells where those are zeros.
+    fn observations(&self) -> f64 {
+        let entries = self.entries() as f64;
+        self.zeros.map_or(entries, |zeros| zeros.count(entries))
+    }
+
+    /// Whether rows differ in how much their entries scatter.
+    fn has_row_noise(&self) -> bool {
+        self.augmentation.is_none() && self.zeros.is_none() && !self.without.contains(&Component::RowNoise)
     }
 
     /// Arranges entries, given by the problem's rows, for [`Sampler::rmse`].

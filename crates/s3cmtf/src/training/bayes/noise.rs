@@ -46,7 +46,7 @@ impl Noise {
     }
 
     /// Draws `tau`, given the sum of squared errors of all entries, each times its rows' shares.
-    pub(super) fn draw_tau(&mut self, squares: f64, entries: usize, streams: Streams) {
+    pub(super) fn draw_tau(&mut self, squares: f64, entries: f64, streams: Streams) {
         let mut generator = streams.tau();
         let (shape, rate) = likelihood::precision(entries, squares);
         self.tau = gamma(&mut generator, shape, rate).min(MOST);

@@ -143,6 +143,7 @@ pub(super) fn frame(problem: &Problem, ranks: &[usize], range: [f32; 2], likelih
         value: problem.value().map(str::to_owned),
         choice: None,
         choice_weights: None,
+        absent_weight: None,
         likelihood,
     }
 }

@@ -29,6 +29,7 @@ const SCALES: u64 = 5 << 32;
 const START: u64 = 6 << 32;
 const ENTRIES: u64 = 7 << 32;
 const DISPERSION: u64 = 8 << 32;
+const ZEROS: u64 = 9 << 32;
 /// The place of what belongs to no row or column.
 const ALL: u64 = u64::MAX;
 
@@ -81,6 +82,11 @@ impl Streams {
     /// The dispersion of counts.
     pub(super) fn dispersion(self) -> Generator {
         self.stream(DISPERSION, 0)
+    }
+
+    /// What absent cells add to the core's draw.
+    pub(super) fn zeros(self) -> Generator {
+        self.stream(ZEROS, 0)
     }
 
     /// The scales of a mode's concepts.

@@ -109,7 +109,10 @@ impl Sampler {
             return (0..rank).collect();
         }
         let parts = self.core.parts(mode);
-        let told = self.noise.tau * usual(&self.noise.counts[mode]);
+        let counts = &self.noise.counts[mode];
+        let (own, rows) = (usual(counts), counts.len().max(1) as f64);
+        let cells = self.zeros.map_or(own, |zeros| own + zeros.weight * (zeros.cells / rows - own).max(0.0));
+        let told = self.noise.tau * cells;
         let best = (OFFSET + 1..rank).max_by(|&a, &b| parts[a].total_cmp(&parts[b]));
         (0..rank).filter(|&k| k <= OFFSET || Some(k) == best || told * parts[k] >= USE).collect()
     }
@@ -122,7 +125,7 @@ impl Sampler {
             return ranks.collect();
         }
         let parts = self.core.parts(0);
-        let told = self.noise.tau * self.entries() as f64;
+        let told = self.noise.tau * self.observations();
         let best = ranks.clone().skip(OFFSET + 1).max_by(|&a, &b| parts[a].total_cmp(&parts[b]));
         let is_told = |k: usize| told * parts[k] >= SURE && kept.iter().all(|kept| kept.contains(&k));
         ranks.filter(|&k| k <= OFFSET || Some(k) == best || is_told(k)).collect()

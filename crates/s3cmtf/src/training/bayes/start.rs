@@ -8,6 +8,7 @@ use super::coupled::Matrix;
 use super::mean::Mean;
 use super::noise::Noise;
 use super::random::{Streams, normal};
+use super::zeros::Zeros;
 use super::{Sampler, calibration, diagonal, early, posterior, widest};
 use crate::Error;
 use crate::layout::EntryStats;
@@ -49,11 +50,17 @@ impl Prepared {
             // Those of another likelihood are in memory: the settings are checked for it.
             EntrySource::Stored(_) => None,
         };
-        // Values as they are, where it is their linear predictor that is centred.
-        let (mean, spread, unit) = match &augmentation {
-            Some(own) => (own.mean, own.spread, 1.0),
-            None => (mean, spread, spread),
+        let zeros = params.absent_weight.map(|weight| Zeros::new(weight.into(), &rows));
+        // Values as they are, where it is their linear predictor that is centred; zeros stay zeros.
+        let (mean, spread, unit) = match (&augmentation, zeros) {
+            (Some(own), _) => (own.mean, own.spread, 1.0),
+            (None, Some(zeros)) => {
+                let unit = zeros.spread(mean * mean + spread * spread, entries.len() as f64);
+                (0.0, unit, unit)
+            }
+            (None, None) => (mean, spread, spread),
         };
+        let range = if zeros.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range };
         let CommonParams { epochs, seed, level, .. } = *common;
         let auto = common.is_auto() && warm.is_none();
         let diagonal = common.core == CoreKind::Diagonal;
@@ -64,7 +71,11 @@ impl Prepared {
         };
         let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
-        let (kept, held) = calibration::split(entries, epochs, seed, nodes)?.unzip();
+        // An entry that is held out would be a zero.
+        let (kept, held) = match zeros {
+            None => calibration::split(entries, epochs, seed, nodes)?.unzip(),
+            Some(_) => (None, None),
+        };
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
             Matrix::new(matrix, number, rows[mode], ranks[mode], unit)
@@ -79,6 +90,7 @@ impl Prepared {
             mean,
             spread,
             augmentation,
+            zeros,
             views: Vec::new(),
             lead: 0,
             factors,
@@ -90,7 +102,10 @@ impl Prepared {
             calibration: None,
             epoch: 0,
             nodes: nodes.clone(),
-            frame: posterior::frame(problem, &ranks, range, *likelihood),
+            frame: Model {
+                absent_weight: params.absent_weight,
+                ..posterior::frame(problem, &ranks, range, *likelihood)
+            },
             ranks,
         };
         if let Some(warm) = warm {

@@ -1,15 +1,19 @@
 //! Draws against the distributions that they must come from, worked out in f64 with plain loops.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 use super::Sampler;
 use super::augmentation::Augmentation;
 use super::conditional::RowConditional;
+use super::core::CoreState;
 use super::coupled::Matrix;
+use super::mean::NaturalParams;
 use super::noise::Noise;
 use super::pass::Pass;
 use super::random::{Streams, generator, normal};
+use super::zeros::Zeros;
 use crate::layout::View;
 use crate::layout::concepts;
 use crate::layout::view_tests::{counts, view};
@@ -87,6 +91,7 @@ impl Small {
             core: &self.core,
             noise,
             augmentation,
+            zeros: None,
             matrices: &[],
             means: &[],
             streams: Streams { seed: 1, epoch },
@@ -307,6 +312,132 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
             let got = layout.unpack(&pass.product(&layout.pack(&small.core)).unwrap());
             close(&got, &product, 1e-5 * product.iter().map(|number| number.abs()).fold(1.0, f64::max));
         }
+    }
+}
+
+#[test]
+fn zeros_say_of_rows_and_errors_what_visiting_them_says() {
+    for order in 2..=4 {
+        let mut small = Small::new(order);
+        // A cell is there once.
+        let mut seen = HashSet::new();
+        let cell = |entry: usize| small.indices.iter().map(|list| list[entry]).collect::<Vec<u32>>();
+        let kept: Vec<usize> = (0..60).filter(|&entry| seen.insert(cell(entry))).collect();
+        small.indices =
+            small.indices.iter().map(|list| kept.iter().map(|&entry| list[entry]).collect()).collect();
+        small.values = kept.iter().map(|&entry| small.values[entry]).collect();
+        // The same with all others as entries of value 0.
+        let mut whole = Small::new(order);
+        whole.indices = vec![Vec::new(); order];
+        whole.values = Vec::new();
+        for index in concepts(&SIZES[..order]) {
+            let at =
+                |entry: &usize| (0..order).all(|mode| small.indices[mode][*entry] as usize == index[mode]);
+            whole.values.push((0..kept.len()).find(at).map_or(0.0, |entry| small.values[entry]));
+            index.iter().zip(&mut whole.indices).for_each(|(&row, list)| list.push(row as u32));
+        }
+        let mut noise = Noise::new(SIZES[..order].iter().map(|&size| vec![1; size]).collect());
+        noise.tau = 1.7;
+        let interrupt = AtomicBool::new(false);
+        for (weight, view) in
+            [1.0, 0.3].into_iter().flat_map(|weight| small.views().map(move |view| (weight, view)))
+        {
+            let (mode, rank) = (view.mode, RANKS[view.mode]);
+            let given = Zeros::new(weight, &SIZES[..order]).given(small.ranks(), &small.factors);
+            let zeros = given.of_rows(&small.core, mode);
+            let factors = small.slices();
+            let mut conditional = small.given(&view, &factors, &noise, None, 1, &interrupt);
+            conditional.zeros = Some(&zeros);
+            let mut params = NaturalParams::new(rank, vec![0.0; SIZES[mode] * NaturalParams::len(rank)]);
+            let drawn = conditional.draw(Some((&mut params, 1.0))).unwrap().unwrap();
+            let mut squares = 0.0;
+            for row in 0..SIZES[mode] {
+                let (mut precision, mut pull) = (vec![0.0; rank * rank], vec![0.0; rank]);
+                let own = &small.factors[mode][row * rank..][..rank];
+                let new = &drawn.rows[row * rank..][..rank];
+                let mut errors = 0.0;
+                let cells = (0..whole.values.len()).filter(|&cell| whole.indices[mode][cell] as usize == row);
+                for cell in cells {
+                    let (design, value) = (whole.design(cell, mode), f64::from(whole.values[cell]));
+                    let weight = if value == 0.0 { weight } else { 1.0 };
+                    for place in 0..rank * rank {
+                        precision[place] += noise.tau * weight * design[place / rank] * design[place % rank];
+                    }
+                    pull.iter_mut()
+                        .zip(&design)
+                        .for_each(|(pull, d)| *pull += noise.tau * weight * value * d);
+                    let error = |row: &[f32]| {
+                        value - design.iter().zip(row).map(|(d, &value)| d * f64::from(value)).sum::<f64>()
+                    };
+                    squares += weight * error(own).powi(2);
+                    errors += weight * error(new).powi(2);
+                }
+                let free = 1..rank;
+                let triangle = free.clone().flat_map(|k| (1..=k).map(move |l| (k, l)));
+                let systems = triangle.map(|(k, l)| precision[k * rank + l] + f64::from(u8::from(k == l)));
+                let expected: Vec<f64> = systems.chain(free.map(|k| pull[k] - precision[k * rank])).collect();
+                let found = &params.numbers()[row * expected.len()..][..expected.len()];
+                let close =
+                    |found: f64, expected: f64| (found - expected).abs() < 1e-4 * (1.0 + expected.abs());
+                for (&found, &expected) in found.iter().zip(&expected) {
+                    assert!(close(found.into(), expected), "order {order}: {found} and not {expected}");
+                }
+                assert!(close(drawn.squares[row], errors), "{} and not {errors}", drawn.squares[row]);
+            }
+            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE);
+            let mut core = CoreState::new(small.ranks(), small.core.clone(), false, &[]);
+            core.values.clone_from(&small.core);
+            let streams = Streams { seed: 1, epoch: 1 };
+            let found = core.draw_with_zeros(&pass, &given, noise.tau, false, streams).unwrap();
+            assert!((found / squares - 1.0).abs() < 1e-5, "order {order}: {found} and not {squares}");
+        }
+    }
+}
+
+#[test]
+fn the_core_with_zeros_is_drawn_as_if_each_was_visited() {
+    const DRAWS: u64 = 50_000;
+    let mut small = Small::new(2);
+    let mut whole = Small::new(2);
+    small.indices = vec![vec![0, 1, 2, 3, 4], vec![5, 4, 3, 2, 0]];
+    small.values = vec![1.5, -0.5, 2.0, 1.0, -1.0];
+    let cells = concepts(&SIZES[..2]);
+    whole.indices = vec![Vec::new(); 2];
+    whole.values.clear();
+    for index in cells {
+        let at = |entry: &usize| (0..2).all(|mode| small.indices[mode][*entry] as usize == index[mode]);
+        whole.values.push((0..5).find(at).map_or(0.0, |entry| small.values[entry]));
+        index.iter().zip(&mut whole.indices).for_each(|(&row, list)| list.push(row as u32));
+    }
+    // The mean and the variance of each number of the core in a chain of draws.
+    let moments = |from: &Small, zeros: Option<f64>| {
+        let view = from.views().next().unwrap();
+        let factors = from.slices();
+        let pass = Pass::new(&view, (from.ranks(), &factors), None, &ALONE);
+        let given = zeros.map(|weight| Zeros::new(weight, &SIZES[..2]).given(from.ranks(), &from.factors));
+        let mut core = CoreState::new(from.ranks(), from.core.clone(), false, &[]);
+        let draws = (0..DRAWS).map(|epoch| {
+            let streams = Streams { seed: 5, epoch };
+            match &given {
+                Some(given) => core.draw_with_zeros(&pass, given, 3.0, true, streams).unwrap(),
+                None => core.draw(&pass, 3.0, true, streams).unwrap(),
+            };
+            core.values.iter().map(|&value| f64::from(value)).collect()
+        });
+        self::moments(&draws.collect::<Vec<Vec<f64>>>())
+    };
+    let (mean, covariance) = moments(&whole, None);
+    let (found, spread) = moments(&small, Some(1.0));
+    // Its precisions are drawn, too, and what is hardly told by so few cells moves slowly.
+    let n = mean.len();
+    for k in 0..n {
+        let deviation = covariance[k * n + k].sqrt();
+        assert!((found[k] - mean[k]).abs() < 0.1 * deviation + 1e-6, "{k}: {} and not {}", found[k], mean[k]);
+        let (found, expected) = (spread[k * n + k], covariance[k * n + k]);
+        assert!(
+            (found - expected).abs() < 0.15 * expected + 1e-9,
+            "{k}: variance {found} and not {expected}"
+        );
     }
 }
 

@@ -9,6 +9,7 @@ mod known;
 mod rows;
 mod sums;
 mod system;
+mod zeros;
 
 use grow::ExtendedMode;
 use rows::{RowPrior, Rows, Side};
@@ -273,6 +274,7 @@ impl<'a> FoldIn<'a> {
         let model = Model::new(modes, core, factors.collect(), coupled, range)?;
         let model = model.with_likelihood(self.model.likelihood());
         let mut model = model.with_value(self.model.value().map(str::to_owned));
+        model.absent_weight = self.model.absent_weight;
         if let Some(choice) = self.model.choice() {
             model = model.with_choice(choices::grown_choice(self.model, choice, grown, indices))?;
             model.choice_weights = self.model.choice_weights;

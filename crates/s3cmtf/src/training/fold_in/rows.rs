@@ -6,6 +6,7 @@ use super::grow::ExtendedMode;
 use super::known::Known;
 use super::sums::{Cores, Summer, Sums};
 use super::system::Form;
+use super::zeros::FoldInZeros;
 use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
 use crate::problem::{Absent, Coupled, Duplicates, merge_entries};
@@ -169,6 +170,8 @@ pub(super) struct Rows<'a> {
     constant: Vec<Vec<bool>>,
     /// What the model knew of the rows of each mode; empty where those may not move.
     known: Vec<Known>,
+    /// What absent cells say of new rows, if they are zeros.
+    zeros: Option<FoldInZeros>,
     likelihood: Likelihood,
     old: &'a Model,
 }
@@ -219,6 +222,10 @@ impl<'a> Rows<'a> {
                 }
             }
         }
+        let zeros = match &ground {
+            RowPrior::Drawn(uncertainty) => FoldInZeros::new(model, uncertainty),
+            RowPrior::Objective { .. } => None,
+        };
         Rows {
             cores: Cores::new(model.core(), &ranks),
             ranks,
@@ -233,6 +240,7 @@ impl<'a> Rows<'a> {
             nu,
             constant,
             known: Vec::new(),
+            zeros,
             likelihood: model.likelihood(),
             old: model,
         }
@@ -367,7 +375,13 @@ impl<'a> Rows<'a> {
         for side in self.sides.iter().filter(|side| side.mode == mode && before.is_none()) {
             side.add(row, &self.factors[mode], noise, &mut ground);
         }
-        let sums = self.sum(mode, &wanted.entries);
+        let mut sums = self.sum(mode, &wanted.entries);
+        if let Some(zeros) = &self.zeros {
+            zeros.take_off(&mut sums.form);
+            if before.is_none() {
+                zeros.add(mode, noise, &mut ground);
+            }
+        }
         let solve = |share: f64| {
             let mut form = ground.clone();
             form.add_form(share / noise, &sums.form);
@@ -382,7 +396,7 @@ impl<'a> Rows<'a> {
         let mut share = self.shares.get(mode).map_or(1.0, |shares| f64::from(shares[row]));
         let (mut found, mut variances) = solve(share);
         let is_free = before.is_none() && !wanted.entries.is_empty() && !self.shares.is_empty();
-        if is_free && self.likelihood == Likelihood::Gaussian {
+        if is_free && self.likelihood == Likelihood::Gaussian && self.zeros.is_none() {
             // Its errors say how large its share is, and that how large they are.
             for _ in 0..TURNS {
                 let next = self.share(mode, &sums, (&found, &variances), wanted.entries.len(), noise);

@@ -60,6 +60,7 @@ pub(crate) fn start(problem: &Problem, params: &SgdParams, warm: Option<&Model>)
         value: problem.value().map(str::to_owned),
         choice: None,
         choice_weights: None,
+        absent_weight: None,
         likelihood: Likelihood::Gaussian,
     };
     if let Some(warm) = warm {
