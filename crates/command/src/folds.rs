@@ -65,7 +65,7 @@ impl Spread {
 /// Runs the verb.
 pub(crate) fn run(args: &EvaluateArgs, tensor: &Path, count: usize) -> anyhow::Result<ExitCode> {
     let params = args.settings.params(None)?;
-    let problem = problem::read(&[tensor.to_path_buf()], &args.data, None)?;
+    let problem = problem::read_for(&params, &[tensor.to_path_buf()], &args.data, None)?;
     params.check(&problem)?;
     let folds = problem.folds(count, params.seed)?;
     for note in problem.notes() {

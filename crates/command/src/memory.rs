@@ -25,10 +25,10 @@ impl Data {
     /// Reads what the flags say, and keeps to `--memory` as well as can be.
     pub(crate) fn read(args: &FitArgs, params: &Params, init: Option<&Model>) -> anyhow::Result<Self> {
         let Some(most) = args.data.file.memory else {
-            return Ok(Data::Whole(problem::read(&args.tensor, &args.data, init)?));
+            return Ok(Data::Whole(problem::read_for(params, &args.tensor, &args.data, init)?));
         };
         let Some(path) = problem::kept(&args.tensor)? else {
-            let problem = problem::read(&args.tensor, &args.data, init)?;
+            let problem = problem::read_for(params, &args.tensor, &args.data, init)?;
             let Memory { model, entries } = Memory::estimate(&problem, problem.entries().len(), params);
             let needed = (model + entries) as u64 + PROGRAM;
             if needed > most {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use s3cmtf::internal::input::{self, Input, Note};
 use s3cmtf::internal::prepare::Recipe;
-use s3cmtf::{Entries, Mode, Model, Problem};
+use s3cmtf::{Absent, Entries, Mode, Model, Params, Problem};
 
 use crate::args::{DataArgs, FileArgs};
 use crate::{print, source};
@@ -21,6 +21,17 @@ pub(crate) fn read_counted(
     init: Option<&Model>,
 ) -> anyhow::Result<(Problem, usize)> {
     Ok(input(tensor, data).read(init, &mut tell)?)
+}
+
+/// The same for settings in which absent cells may be zeros.
+pub(crate) fn read_for(
+    params: &Params,
+    tensor: &[PathBuf],
+    data: &DataArgs,
+    init: Option<&Model>,
+) -> anyhow::Result<Problem> {
+    let zeros = params.absent == Absent::Zeros;
+    Ok(Input { zeros, ..input(tensor, data) }.read(init, &mut tell)?.0)
 }
 
 /// What was typed about a problem.

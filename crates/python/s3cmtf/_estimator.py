@@ -70,9 +70,10 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         every-epoch; who updates the core: averaged copies, or one-thread; rows of small modes: private copies, or shared;
         coupled matrices with zeros: an implicit step, or per-cell. None is the first of each, and the second in ``"paper"``.
     absent : what absent cells of the tensor are: ``"missing"``, or ``"zeros"`` for implicit feedback: an entry is a choice, whatever
-        its value, and what was not chosen counts as a zero of less weight. In ials they are always zeros.
-    absent_weight, confidence : ials: what an absent cell counts against a choice, above 0 and below 1; None finds it on held-out
-        choices. A choice of value v counts 1 + ``confidence`` v.
+        its value, and what was not chosen counts as a zero of less weight. In ials they are always zeros. With ``algorithm="bayes"``
+        values stay as they are, and absent cells have the value 0.
+    absent_weight, confidence : what an absent cell counts against one that is there. ials: above 0 and below 1; None finds it on held-out
+        choices. bayes: up to 1, which is what None stands for. In ials, a choice of value v counts 1 + ``confidence`` v.
     start, absent, optimizer, block, weighted : cmtf-opt, cmtf-als, sals, tucker-als. ``start`` may be offsets, too. ``absent``: what absent
         cells of the tensor are, missing or zeros (not in sals). ``optimizer``: lbfgs or cg in cmtf-opt. ``block``: how many columns sals
         solves for at a time, and ``weighted``: whether its regularization of a row grows with the row's entries.
@@ -301,7 +302,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         couple: Sequence[Coupled] | Coupled | None,
         skip_empty: bool = False,
     ) -> tuple[_s3cmtf.Problem, Given, str | None]:
-        if y is None and (self.absent == "zeros" or self.algorithm == "ials"):
+        zeros = self.absent == "zeros" or self.algorithm == "ials"
+        if y is None and zeros:
             X, y = sparse_cells(X)
         table, heading = given(X, "X", y)
         said = modes if modes is not None else self.modes
@@ -315,7 +317,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         matrices = natives(couple if couple is not None else self.couple, list(table.labels.values()))
         duplicates = text("duplicates", self.duplicates, "mean")
         cells = table.table.skipping(bool(skip_empty))
-        problem, notes = _s3cmtf.Problem.read(cells, chosen, column, matrices, duplicates)
+        problem, notes = _s3cmtf.Problem.read(cells, chosen, column, matrices, duplicates, zeros)
         modes_said = None if said is None else [str(mode) for mode in chosen or []]
         tell([*notes, *surprises(problem, table.kinds, modes_said, column)])
         return problem, table, column

@@ -78,6 +78,7 @@ class Problem:
         value: str | None,
         couple: list[Couple],
         duplicates: str | None,
+        zeros: bool = ...,
         exchange: Any = ...,
     ) -> tuple[Problem, list[str]]: ...
     @staticmethod

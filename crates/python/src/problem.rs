@@ -32,9 +32,10 @@ type Indexed<'py> = (
 #[pymethods]
 impl Problem {
     /// Reads tables, and says what was noticed. Modes that are numbers are places of columns, counted from 0.
-    /// With `exchange`, the table is the part of a node, see `s3cmtf.cluster`.
+    /// With `zeros`, absent cells will be zeros; with `exchange`, the table is the part of a node, see `s3cmtf.cluster`.
     #[staticmethod]
-    #[pyo3(signature = (tensor, modes, value, couple, duplicates, exchange = None))]
+    #[pyo3(signature = (tensor, modes, value, couple, duplicates, zeros = false, exchange = None))]
+    #[expect(clippy::too_many_arguments, reason = "each has a name in Python")]
     fn read(
         py: Python<'_>,
         tensor: &Table,
@@ -42,13 +43,14 @@ impl Problem {
         value: Option<String>,
         couple: Vec<PyRef<'_, Couple>>,
         duplicates: Option<&str>,
+        zeros: bool,
         exchange: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let modes = modes.map(|modes| modes.iter().map(mode).collect::<PyResult<Vec<_>>>()).transpose()?;
         let duplicates = duplicates.map(Duplicates::parse).transpose().map_err(exception)?;
         let (tensor, couple) = (tensor.0.clone(), couples(&couple));
         let exchange = exchange.map(crate::exchange::exchange).transpose()?;
-        let input = Input { modes, value, couple, duplicates, exchange, ..Input::new(tensor) };
+        let input = Input { modes, value, couple, duplicates, zeros, exchange, ..Input::new(tensor) };
         let mut notes = Vec::new();
         let read = detached(py, || input.read(None, &mut |note: Note| notes.push(note.to_string())))?;
         notes.extend_from_slice(read.0.notes());

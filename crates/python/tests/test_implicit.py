@@ -42,6 +42,20 @@ def test_every_choice_is_relevant_and_errors_are_distances_from_one(plays):
     assert measured.ranking["ndcg"] > 1.5 * measured.ranking["popular"]["ndcg"]
 
 
+def test_values_stay_where_zeros_are_values(plays):
+    matrix, kinds = plays
+    model = s3cmtf.S3CMTF(algorithm="bayes", absent="zeros", rank=5, epochs=60).fit(matrix)
+    cells = np.indices(matrix.shape).reshape(2, -1).T
+    predicted = model.predict(cells)
+    truth = np.where(kinds[:, None] == np.arange(60) % 3, 0.5, 0.02) * 25
+    # The mean of what is played half of the time, zeros included; without them it would be 25 everywhere.
+    assert np.sqrt(np.mean((predicted - truth.ravel()) ** 2)) < 4
+    new = scipy.sparse.coo_matrix(matrix[:10])
+    later = model.fold_in(np.column_stack([new.row + 100, new.col]), new.data)
+    found = later.recommend(later.modes_[0], 100, later.modes_[1], n=5)
+    assert (found[later.modes_[1]].astype(int) % 3 == kinds[0]).all()
+
+
 def test_missing_cells_of_a_sparse_matrix_must_be_said_to_be_zeros(plays):
     with pytest.raises(TypeError, match='absent="zeros"'):
         s3cmtf.S3CMTF(rank=3).fit(plays[0])

@@ -371,11 +371,11 @@ pub struct Params {
     pub deterministic: bool,
     /// sgd and the paper's opponents: where the factors start. Default mean; paper: random.
     pub start: Start,
-    /// ials, cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are, missing or zeros. Default missing; ials: zeros.
+    /// bayes, ials, cmtf-opt, cmtf-als, tucker-als: what absent cells of the tensor are, missing or zeros. Default missing; ials: zeros.
     #[serde(default = "missing")]
     pub absent: Absent,
-    /// ials: what an absent cell counts against one that is there; `None` finds it on entries held out. Default `None`. Above 0
-    /// and below 1.
+    /// ials and bayes: what an absent cell counts against one that is there, where those are zeros. Default `None`, which finds it on
+    /// entries held out, and is 1 for bayes. Above 0 and below 1; for bayes also 1.
     #[serde(default, deserialize_with = "number::some")]
     pub absent_weight: Option<f32>,
     /// ials: a cell of value v counts 1 + `confidence` v. Default 0. 0 or more.

@@ -120,7 +120,7 @@ impl From<RankByChoice> for RankBy {
 pub(crate) enum AbsentChoice {
     /// They are unknown
     Missing,
-    /// They are zeros: not chosen in ials, and values as all others in the paper's opponents
+    /// They are zeros: not chosen in ials, and values as all others in bayes and the paper's opponents
     Zeros,
 }
 

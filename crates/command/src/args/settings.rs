@@ -91,11 +91,12 @@ pub(crate) struct SettingArgs {
     /// sgd and the paper's opponents: where the factors start [default: mean; paper: random]
     #[arg(long, value_name = "NAME", help_heading = "Training")]
     start: Option<StartChoice>,
-    /// What absent cells of the tensor are; zeros, for implicit feedback, choose algorithm ials; the paper's opponents but sals have
-    /// them, too [default: missing]
+    /// What absent cells of the tensor are; zeros, for implicit feedback, choose algorithm ials, unless bayes or one of the paper's
+    /// opponents (not sals) is asked for [default: missing]
     #[arg(long, value_name = "KIND", help_heading = "Training")]
     absent: Option<AbsentChoice>,
-    /// ials: the weight of an absent cell against an observed one, above 0 and below 1 [default: found on held-out entries]
+    /// ials and bayes: the weight of an absent cell against an observed one, above 0 and below 1, in bayes also 1 [default: found on
+    /// held-out entries; bayes: 1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     absent_weight: Option<f32>,
     /// ials: a cell of value v counts 1 + X v, as in Hu, Koren and Volinsky (2008); 0 or more [default: 0]

@@ -129,6 +129,11 @@ fn values_that_are_all_one_say_what_is_missing() {
     let shown = folder.run("fit likes.csv --modes user,item --value liked --epochs 2").succeeds();
     shown.says(&["every value of liked is 1"]);
     folder.run("convert bought.csv --modes user,item --out bought.s3cmtf").succeeds().says(&[what]);
+    // What is missing is there.
+    for zeros in ["--absent zeros", "--absent zeros --algorithm bayes --rank 2"] {
+        let shown = folder.run(&format!("fit bought.csv --modes user,item --epochs 2 {zeros}")).succeeds();
+        assert!(!shown.stderr.contains("every value"), "{}", shown.stderr);
+    }
 }
 
 #[test]

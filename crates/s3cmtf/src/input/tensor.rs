@@ -32,6 +32,8 @@ pub struct Input {
     pub duplicates: Option<Duplicates>,
     /// The number of ids of each mode, where those are numbers.
     pub sizes: Option<Vec<u32>>,
+    /// Whether absent cells will be zeros: values that are all alike then say something, and nobody has to be told of them.
+    pub zeros: bool,
     /// How the nodes are reached that each have a part of the tensor's table, which must be one of names.
     pub exchange: Option<Arc<dyn Exchange>>,
     /// What stands before the names of these fields where errors speak of them: `--` on a command line.
@@ -49,9 +51,15 @@ impl Input {
             couple: Vec::new(),
             duplicates: None,
             sizes: None,
+            zeros: false,
             exchange: None,
             prefix: "",
         }
+    }
+
+    /// That values say nothing, if they do not.
+    fn constant(&self, problem: &Problem) -> Option<Note> {
+        Note::constant(problem).filter(|_| !self.zeros)
     }
 
     /// The columns that are the modes: `user`, `person=user` under another name, `date:month` for times put together.
@@ -95,7 +103,7 @@ impl Input {
         if let Some(path) = self.whole()? {
             let problem = files::load_problem(path)?;
             let given = problem.entries().len();
-            Note::constant(&problem).into_iter().for_each(tell);
+            self.constant(&problem).into_iter().for_each(tell);
             return Ok((problem, given));
         }
         if let Some(names) = self.modes.as_ref().and_then(|modes| said_names(modes)) {
@@ -287,7 +295,7 @@ impl Input {
             return Ok((builder.share(exchange)?.build()?, given));
         }
         let problem = builder.build()?;
-        Note::constant(&problem).into_iter().for_each(tell);
+        self.constant(&problem).into_iter().for_each(tell);
         Ok((problem, given))
     }
 }

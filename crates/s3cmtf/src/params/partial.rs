@@ -305,6 +305,21 @@ mod tests {
     }
 
     #[test]
+    fn zeros_choose_implicit_feedback_unless_something_else_is_said() {
+        for (value, algorithm) in [
+            (json!({ "absent": "zeros" }), Algorithm::Ials),
+            (json!({ "absent": "missing" }), Algorithm::Bayes),
+            (json!({ "absent_weight": 0.2 }), Algorithm::Ials),
+            (json!({ "absent": "zeros", "core": "diagonal" }), Algorithm::Ials),
+            (json!({ "absent": "zeros", "core": "full" }), Algorithm::Bayes),
+            (json!({ "absent": "zeros", "algorithm": "bayes" }), Algorithm::Bayes),
+            (json!({ "absent": "zeros", "algorithm": "tucker-als" }), Algorithm::TuckerAls),
+        ] {
+            assert_eq!(params(value.clone()).unwrap().algorithm, algorithm, "{value}");
+        }
+    }
+
+    #[test]
     fn settings_that_only_sgd_has_choose_it_and_are_refused_by_bayes() {
         for (value, what) in [
             (json!({ "rate": 0.01 }), "rate needs algorithm sgd"),
