@@ -1,6 +1,8 @@
 //! What `bench` was given.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Subcommand;
 
@@ -121,12 +123,13 @@ pub(crate) enum BenchVerb {
     },
     /// The default algorithm on known shapes: entries per second, beside another version of this program
     Bayes {
-        /// The shapes, of those that generate knows: movielens-10m, netflix, yelp, synthetic
+        /// The shapes: those that generate knows (movielens-1m, movielens-10m, netflix, yelp, synthetic) and order-2 to order-5, a million
+        /// entries of modes of 10,000 ids
         #[arg(long, value_name = "SHAPE,..", default_value = "movielens-10m", value_delimiter = ',')]
         shapes: Vec<String>,
-        /// The ranks
-        #[arg(long, value_name = "J,..", default_value = "12", value_delimiter = ',', value_parser = some::<usize>)]
-        ranks: Vec<usize>,
+        /// The ranks: one for all modes, or one for each, as in 48x48x4
+        #[arg(long, value_name = "J,..", default_value = "12", value_delimiter = ',')]
+        ranks: Vec<ModeRanks>,
         /// The numbers of threads [default: 1 and all cores]
         #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = some::<usize>)]
         threads: Option<Vec<usize>>,
@@ -252,4 +255,24 @@ fn some<T: TryFrom<u64> + Default + PartialEq>(text: &str) -> Result<T, String> 
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim().parse().ok();
     number.filter(|&share| share > 0.0 && share <= 1.0).ok_or("should be above 0 and at most 1".into())
+}
+
+/// The rank of all modes, or of each: `12`, `48x48x4`.
+#[derive(Clone, Debug)]
+pub(crate) struct ModeRanks(pub(crate) Vec<usize>);
+
+impl FromStr for ModeRanks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ranks = text.split('x').map(some::<usize>).collect::<Result<_, _>>()?;
+        Ok(ModeRanks(ranks))
+    }
+}
+
+impl fmt::Display for ModeRanks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranks: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&ranks.join("x"))
+    }
 }

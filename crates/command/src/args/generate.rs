@@ -12,7 +12,8 @@ use crate::failure::usage;
 /// What `generate` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GenerateArgs {
-    /// The shape of a known data set, which the flags below change: movielens-10m, netflix, yelp or synthetic
+    /// The shape of a known data set, which the flags below change: movielens-1m, movielens-10m,
+    /// netflix, yelp or synthetic
     #[arg(default_value = "synthetic")]
     shape: String,
     /// The folder to write tensor.tns, test.tns and a file per coupled matrix into; it is made

@@ -26,7 +26,7 @@ use std::str::FromStr;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-pub(crate) use bench::{BenchArgs, BenchVerb, OwnData};
+pub(crate) use bench::{BenchArgs, BenchVerb, ModeRanks, OwnData};
 pub(crate) use choices::TableChoice;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use data::{DataArgs, FileArgs};

@@ -5,9 +5,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use s3cmtf::internal::files::save_problem;
+use s3cmtf::internal::files::{load_problem, save_problem};
 use s3cmtf::internal::synthetic::Shape;
-use s3cmtf::{Device, files};
+use s3cmtf::internal::{EpochParts, epoch_parts};
+use s3cmtf::{Device, Params, files};
 use serde::Serialize;
 
 use super::Scale;
@@ -18,6 +19,7 @@ use super::plot::{Bar, Plot};
 use super::report::Report;
 use super::table::Table;
 use super::units::{count, seconds, times};
+use crate::args::ModeRanks;
 
 /// Epochs before the core is drawn do less, and are not counted.
 const FIRST: usize = 5;
@@ -25,7 +27,7 @@ const FIRST: usize = 5;
 /// What is measured.
 pub(super) struct Bayes<'a> {
     pub(super) shapes: &'a [String],
-    pub(super) ranks: &'a [usize],
+    pub(super) ranks: &'a [ModeRanks],
     /// One thread and all cores, if none are given.
     pub(super) threads: Option<&'a [usize]>,
     pub(super) epochs: usize,
@@ -47,19 +49,34 @@ struct Contender {
 #[derive(Serialize)]
 struct Row {
     shape: String,
-    rank: usize,
+    /// One for all modes, or one for each.
+    ranks: Vec<usize>,
     threads: usize,
     program: String,
     entries: usize,
     /// Of the fastest epoch.
     seconds_per_epoch: f64,
     entries_per_second: f64,
+    entries_per_second_per_thread: f64,
     /// Of the whole run, from the file of entries to the model in files; the shortest.
     wall_seconds: f64,
     /// How many times as fast an epoch is as that of the first.
     ratio: Option<f64>,
     train_rmse: f64,
     mean_rmse: f64,
+    /// Where the time of an epoch goes, measured in this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Parts>,
+}
+
+/// Seconds of an epoch, see [`EpochParts`].
+#[derive(Serialize)]
+struct Parts {
+    sums: Vec<f64>,
+    draws: Vec<f64>,
+    core: f64,
+    matrices: f64,
+    rest: f64,
 }
 
 impl Bayes<'_> {
@@ -68,19 +85,17 @@ impl Bayes<'_> {
         let folder = Folder::new()?;
         let file = folder.path().join("entries.s3cmtf");
         let own = std::env::current_exe().context("this program")?;
-        let contenders = self.contenders(own);
+        let contenders = self.contenders(own.clone());
         let default = if cores() == 1 { vec![1] } else { vec![1, cores()] };
         let mut rows = Vec::new();
         for name in self.shapes {
-            let shape =
-                Shape::named(name).with_context(|| format!("{name} is no shape that generate knows"))?;
-            let shape = scale.shape(&shape);
+            let shape = scale.shape(&named(name)?);
             report.progress(format_args!("bayes: making {} entries of {name}", count(shape.entries as f64)));
             let problem = shape.problem()?;
             let (entries, mean_rmse) = (problem.entries().len(), mean_rmse(problem.entries()));
             save_problem(&problem, &file)?;
             drop(problem);
-            for &rank in self.ranks {
+            for rank in self.ranks {
                 for &threads in self.threads.unwrap_or(&default) {
                     let mut best = vec![Best::default(); contenders.len()];
                     for turn in 1..=self.repeats {
@@ -102,18 +117,22 @@ impl Bayes<'_> {
                             "{name}: {program} has an RMSE of {train_rmse}, the mean {mean_rmse}, the first {}",
                             first.train_rmse
                         );
+                        let is_own = contender.program == own && contender.device == Some(Device::Cpu);
+                        let parts = is_own.then(|| self.parts(&file, rank, threads)).transpose()?;
                         let row = Row {
                             shape: name.clone(),
-                            rank,
+                            ranks: rank.0.clone(),
                             threads,
                             program,
                             entries,
                             seconds_per_epoch: entries as f64 / best.speed,
                             entries_per_second: best.speed,
+                            entries_per_second_per_thread: best.speed / threads as f64,
                             wall_seconds: best.wall_seconds,
                             ratio: (place > 0).then(|| best.speed / first.speed),
                             train_rmse,
                             mean_rmse,
+                            parts,
                         };
                         report.row(&row)?;
                         rows.push(row);
@@ -122,6 +141,15 @@ impl Bayes<'_> {
             }
         }
         tell(&rows, report)
+    }
+
+    /// Where the time of an epoch of this program goes.
+    fn parts(&self, file: &Path, rank: &ModeRanks, threads: usize) -> anyhow::Result<Parts> {
+        let problem = load_problem(file)?;
+        let params =
+            Params { ranks: rank.0.clone(), threads, epochs: self.epochs.max(FIRST), ..Params::default() };
+        let EpochParts { sums, draws, core, matrices, rest } = epoch_parts(problem, &params, params.epochs)?;
+        Ok(Parts { sums, draws, core, matrices, rest })
     }
 
     fn contenders(&self, own: PathBuf) -> Vec<Contender> {
@@ -137,7 +165,13 @@ impl Bayes<'_> {
     }
 
     /// Fits the file.
-    fn fit(&self, contender: &Contender, file: &Path, rank: usize, threads: usize) -> anyhow::Result<Best> {
+    fn fit(
+        &self,
+        contender: &Contender,
+        file: &Path,
+        rank: &ModeRanks,
+        threads: usize,
+    ) -> anyhow::Result<Best> {
         let Contender { program, device, .. } = contender;
         let run = file.with_file_name("run");
         let _ = std::fs::remove_dir_all(&run);
@@ -145,7 +179,8 @@ impl Bayes<'_> {
         command
             .arg("fit")
             .arg(file)
-            .args(["--rank", &rank.to_string(), "--epochs", &self.epochs.max(FIRST).to_string()])
+            .args(["--ranks", &rank.to_string().replace('x', ",")])
+            .args(["--epochs", &self.epochs.max(FIRST).to_string()])
             .args(["--threads", &threads.to_string(), "--seed", "1", "--without", "choice", "--out"])
             .arg(&run);
         if let Some(device) = device {
@@ -161,6 +196,24 @@ impl Bayes<'_> {
         let train_rmse = history.last().map_or(f64::NAN, |epoch| epoch.train_rmse);
         Ok(Best { speed: speeds.fold(0.0, f64::max), wall_seconds, train_rmse })
     }
+}
+
+impl Parts {
+    fn seconds(&self) -> f64 {
+        self.sums.iter().chain(&self.draws).sum::<f64>() + self.core + self.matrices + self.rest
+    }
+}
+
+/// The shape of a name: one that `generate` knows, or one of so many modes, in which nothing repeats.
+fn named(name: &str) -> anyhow::Result<Shape> {
+    let order = name
+        .strip_prefix("order-")
+        .and_then(|order| order.parse().ok())
+        .filter(|order| (2..=5).contains(order));
+    let modes = |order: usize| Shape { sizes: vec![10_000; order], ..Shape::default() };
+    order.map(modes).or_else(|| Shape::named(name)).with_context(|| {
+        format!("{name} is no shape: they are {} and order-2 to order-5", Shape::NAMES.join(", "))
+    })
 }
 
 /// The best of several runs.
@@ -188,14 +241,33 @@ impl Best {
 }
 
 fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
-    let header =
-        ["shape", "rank", "threads", "program", "an epoch", "entries/s", "as fast", "the run", "train RMSE"];
+    let header = [
+        "shape",
+        "ranks",
+        "threads",
+        "program",
+        "an epoch",
+        "entries/s",
+        "as fast",
+        "the run",
+        "train RMSE",
+        "sums",
+        "draws",
+        "core",
+        "matrices",
+        "rest",
+    ];
     let mut table = Table::new(&header);
     let mut bars = Vec::new();
     for row in rows {
+        let part = |part: fn(&Parts) -> f64| {
+            row.parts
+                .as_ref()
+                .map_or("-".into(), |parts| format!("{:.0} %", 100.0 * part(parts) / parts.seconds()))
+        };
         table.row([
             row.shape.clone(),
-            row.rank.to_string(),
+            ModeRanks(row.ranks.clone()).to_string(),
             row.threads.to_string(),
             row.program.clone(),
             seconds(row.seconds_per_epoch),
@@ -203,8 +275,14 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
             row.ratio.map_or("-".into(), times),
             seconds(row.wall_seconds),
             format!("{:.5}", row.train_rmse),
+            part(|parts| parts.sums.iter().sum()),
+            part(|parts| parts.draws.iter().sum()),
+            part(|parts| parts.core),
+            part(|parts| parts.matrices),
+            part(|parts| parts.rest),
         ]);
-        let name = format!("{}, rank {}, {} threads, {}", row.shape, row.rank, row.threads, row.program);
+        let ranks = ModeRanks(row.ranks.clone());
+        let name = format!("{}, rank {ranks}, {} threads, {}", row.shape, row.threads, row.program);
         let value = row.entries_per_second;
         bars.push(Bar { name, value, text: format!("{}/s", count(value)) });
     }

@@ -84,7 +84,20 @@ fn the_default_algorithm_is_compared_with_another_version() {
         // It is the same one here.
         assert_eq!(pair[0]["train_rmse"], pair[1]["train_rmse"]);
         assert!(pair[0]["ratio"].is_null() && number(&pair[1], "ratio") > 0.0);
+        let parts = &pair[1]["parts"];
+        let all = |name: &str| parts[name].as_array().unwrap().iter().map(|part| part.as_f64().unwrap());
+        assert!(pair[0]["parts"].is_null() && all("sums").chain(all("draws")).all(|part| part > 0.0));
+        assert!(["core", "matrices", "rest"].iter().all(|name| number(parts, name) > 0.0), "{parts}");
     }
+}
+
+#[test]
+fn the_default_algorithm_is_measured_with_ranks_and_orders_of_all_kinds() {
+    let rows = rows(
+        "bayes --shapes order-4 --ranks 3,4x3x3x2 --threads 1 --epochs 5 --repeats 1 --scale 0.002",
+        &["ranks", "entries_per_second_per_thread"],
+    );
+    assert_eq!(rows.len(), 2);
 }
 
 #[test]

@@ -56,9 +56,9 @@ impl Default for Shape {
 
 impl Shape {
     /// The names that [`Shape::named`] knows.
-    pub const NAMES: [&'static str; 4] = ["movielens-10m", "netflix", "yelp", "synthetic"];
+    pub const NAMES: [&'static str; 5] = ["movielens-1m", "movielens-10m", "netflix", "yelp", "synthetic"];
 
-    /// The shape of one of the paper's data sets (its Table 4), by name.
+    /// The shape of one of the paper's data sets (its Table 4), or of a smaller one, by name.
     pub fn named(name: &str) -> Option<Shape> {
         let matrix = |name: &str, mode: usize, kind: Absent, columns: u32, entries: usize| MatrixShape {
             name: name.to_owned(),
@@ -69,6 +69,7 @@ impl Shape {
         };
         let skewed = Shape { skew: 1.0, ..Shape::default() };
         Some(match name {
+            "movielens-1m" => Shape { sizes: vec![6_040, 3_706, 36], ..skewed },
             "movielens-10m" => Shape {
                 sizes: vec![71_567, 10_681, 157],
                 entries: 10_000_000,

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::augmentation::Augmentation;
 use super::coupled::Matrix;
 use super::noise::Noise;
+use super::parts::RowClock;
 use super::random::Streams;
 use super::zeros::RowZeros;
 use crate::layout::View;
@@ -30,4 +31,6 @@ pub(super) struct RowConditional<'a> {
     pub(super) without: &'a [params::Component],
     pub(super) nodes: &'a Nodes,
     pub(super) interrupt: &'a AtomicBool,
+    /// If time is measured.
+    pub(super) clock: Option<&'a RowClock>,
 }

@@ -22,6 +22,7 @@ mod host;
 mod log_gamma;
 mod mean;
 mod noise;
+mod parts;
 mod pass;
 mod posterior;
 mod random;
@@ -41,10 +42,12 @@ pub(super) use diagonal::concepts;
 #[cfg(not(feature = "cuda"))]
 pub(super) use host::engine;
 pub(super) use noise::counted;
+pub use parts::{EpochParts, epoch_parts};
 pub(super) use rank::{most, widest};
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -55,6 +58,7 @@ use self::core::{CoreState, OFFSET};
 use self::coupled::Matrix;
 use self::mean::{Mean, NaturalParams};
 use self::noise::Noise;
+use self::parts::RowClock;
 use self::pass::Pass;
 use self::random::{Streams, gamma};
 use self::start::Prepared;
@@ -109,6 +113,8 @@ pub(crate) struct Sampler {
     epoch: u64,
     /// The nodes that share the entries.
     nodes: Nodes,
+    /// The time that parts of an epoch take, if that is measured.
+    parts: Option<EpochParts>,
     /// The model without its numbers.
     frame: Model,
 }
@@ -173,13 +179,17 @@ impl Sampler {
         let epoch = self.epoch;
         let streams = self.streams();
         self.rescale();
+        let began = Instant::now();
         self.draw_matrices();
+        self.took(began, |parts, spent| parts.matrices = spent.as_secs_f64());
         let share = self.share();
         let mut zeros = self.zeros.map(|zeros| zeros.given(&self.ranks, &self.factors));
         for mode in 0..self.ranks.len() {
             let means = self.prior_means(mode);
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
             let row_zeros = zeros.as_ref().map(|zeros| zeros.of_rows(&self.core.values, mode));
+            let clock = self.parts.as_ref().map(|_| RowClock::default());
+            let began = Instant::now();
             let drawn = RowConditional {
                 view: &self.views[mode],
                 ranks: &self.ranks,
@@ -194,9 +204,17 @@ impl Sampler {
                 without: &self.without,
                 nodes: &self.nodes,
                 interrupt,
+                clock: clock.as_ref(),
             }
             .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
+            if let Some(clock) = clock {
+                self.took(began, |parts, spent| {
+                    let [sums, draws] = clock.split(spent);
+                    parts.sums.push(sums);
+                    parts.draws.push(draws);
+                });
+            }
             self.factors[mode] = drawn.rows;
             if let Some(zeros) = &mut zeros {
                 zeros.update(mode, &self.factors[mode], self.ranks[mode]);
@@ -207,6 +225,7 @@ impl Sampler {
                 self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
             }
         }
+        let began = Instant::now();
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let nodes = &self.nodes;
         let roots = (self.augmentation.is_none() && zeros.is_none()).then_some(&self.noise.roots[..]);
@@ -225,6 +244,7 @@ impl Sampler {
             }
             Some(_) => {}
         }
+        self.took(began, |parts, spent| parts.core = spent.as_secs_f64());
         self.calibrate()?;
         if let Some(share) = share {
             let (tau, (_, spread)) = (self.noise.tau, self.value_scale());
@@ -232,6 +252,13 @@ impl Sampler {
             self.average.end(share, &self.core.values, matrices, &self.noise);
         }
         Ok(true)
+    }
+
+    /// Notes how long a part of the epoch took, if that is measured.
+    fn took(&mut self, began: Instant, note: impl FnOnce(&mut EpochParts, Duration)) {
+        if let Some(parts) = &mut self.parts {
+            note(parts, began.elapsed());
+        }
     }
 
     /// Draws coupled matrices, given rows.

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
+use super::parts::RowClock;
 use super::sums::{Others, RowSums, Summer};
 use crate::Error;
 use crate::layout::{Block, Piece};
@@ -64,7 +65,7 @@ impl RowConditional<'_> {
         let block = self.view.block(piece, buffer)?;
         Ok(match &self.view.pieces[piece] {
             Piece::Part { row, runs } => {
-                summer.sum(&block, 0..runs.len());
+                RowClock::time(self.clock, true, || summer.sum(&block, 0..runs.len()));
                 RowPart::Sums(*row, summer.sums.clone())
             }
             Piece::Rows { rows, .. } => {
@@ -91,10 +92,12 @@ impl RowConditional<'_> {
             while block.rows.get(run).is_some_and(|&other| other as usize == row) {
                 run += 1;
             }
-            summer.sum(block, first..run);
-            drawer.clear();
-            drawer.add(&summer.sums);
-            drawer.draw(row, &mut drawn, natural_params.next().unwrap_or_default());
+            RowClock::time(self.clock, true, || summer.sum(block, first..run));
+            RowClock::time(self.clock, false, || {
+                drawer.clear();
+                drawer.add(&summer.sums);
+                drawer.draw(row, &mut drawn, natural_params.next().unwrap_or_default());
+            });
         }
         drawn
     }

@@ -102,6 +102,7 @@ impl Prepared {
             calibration: None,
             epoch: 0,
             nodes: nodes.clone(),
+            parts: None,
             frame: Model {
                 absent_weight: params.absent_weight,
                 ..posterior::frame(problem, &ranks, range, *likelihood)

@@ -98,6 +98,7 @@ impl Small {
             without: &[],
             nodes: &ALONE,
             interrupt,
+            clock: None,
         }
     }
 
