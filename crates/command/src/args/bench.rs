@@ -123,7 +123,7 @@ pub(crate) enum BenchVerb {
     },
     /// The default algorithm on known shapes: entries per second, beside another version of this program
     Bayes {
-        /// The shapes: those that generate knows (movielens-1m, movielens-10m, netflix, yelp, synthetic) and order-2 to order-5, a million
+        /// The shapes: those that generate knows (movielens-10m, movielens-1m, netflix, yelp, synthetic) and order-2 to order-5, a million
         /// entries of modes of 10,000 ids
         #[arg(long, value_name = "SHAPE,..", default_value = "movielens-10m", value_delimiter = ',')]
         shapes: Vec<String>,

@@ -12,7 +12,7 @@ use crate::failure::usage;
 /// What `generate` was given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GenerateArgs {
-    /// The shape of a known data set, which the flags below change: movielens-1m, movielens-10m,
+    /// The shape of a known data set, which the flags below change: movielens-10m, movielens-1m,
     /// netflix, yelp or synthetic
     #[arg(default_value = "synthetic")]
     shape: String,

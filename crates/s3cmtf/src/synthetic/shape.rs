@@ -56,7 +56,7 @@ impl Default for Shape {
 
 impl Shape {
     /// The names that [`Shape::named`] knows.
-    pub const NAMES: [&'static str; 5] = ["movielens-1m", "movielens-10m", "netflix", "yelp", "synthetic"];
+    pub const NAMES: [&'static str; 5] = ["movielens-10m", "movielens-1m", "netflix", "yelp", "synthetic"];
 
     /// The shape of one of the paper's data sets (its Table 4), or of a smaller one, by name.
     pub fn named(name: &str) -> Option<Shape> {
