@@ -6,11 +6,8 @@ use crate::device::{Array, Device, Module, PADS, launch};
 use crate::sampler::Sampler;
 use crate::state::State;
 
-/// Steps of conjugate gradients: at first the core has far to go, and later it starts from where it was.
-const FIRST_STEPS: usize = 3;
-const STEPS: usize = 2;
-/// The first epoch of those.
-const SETTLED: u32 = 20;
+/// Steps of conjugate gradients.
+const STEPS: usize = 3;
 /// Threads of the one block that takes a step, and the blocks that add up squares.
 const STEP_THREADS: usize = 1024;
 const BLOCKS: usize = 128;
@@ -156,7 +153,7 @@ impl<D: Device> Sampler<D> {
                 direction,
                 narrow,
             )?;
-            for step in 0..if epoch < SETTLED { FIRST_STEPS } else { STEPS } {
+            for step in 0..STEPS {
                 self.pass(Visit::Weighed, narrow, epoch)?;
                 self.lead.ascend(device, &self.tables, gradient)?;
                 launch!(

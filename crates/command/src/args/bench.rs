@@ -133,8 +133,8 @@ pub(crate) enum BenchVerb {
         /// The numbers of threads [default: 1 and all cores]
         #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = some::<usize>)]
         threads: Option<Vec<usize>>,
-        /// How many epochs are run, at least five; from the 20th on, the core takes less time
-        #[arg(long, value_name = "N", default_value_t = 24, value_parser = some::<usize>)]
+        /// How many epochs are run, at least five
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = some::<usize>)]
         epochs: usize,
         /// The number of measurements of each, interleaved; the fastest epoch counts
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = some::<usize>)]

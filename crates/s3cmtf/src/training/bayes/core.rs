@@ -22,11 +22,8 @@ type Product<'a> = dyn Fn(&[f32]) -> Result<Vec<f32>, Error> + 'a;
 // A word of random bits has a sign for each entry of a chunk.
 const _: () = assert!(CHUNK <= 64);
 
-/// Steps of conjugate gradients: at first the core has far to go, and later it starts from where it was.
-const FIRST_STEPS: usize = 3;
-const STEPS: usize = 2;
-/// The first epoch of those.
-const SETTLED: u64 = 20;
+/// Steps of conjugate gradients.
+const STEPS: usize = 3;
 /// The sets of eight modes.
 const SETS: usize = 256;
 /// The rate of the prior of precisions, whose shape is 1. The data have a variance of 1, so a rate of 1 would keep interactions
@@ -278,7 +275,7 @@ impl CoreState {
         let mut values: Vec<f64> = self.values.iter().map(|&value| f64::from(value)).collect();
         let mut direction = residual.clone();
         let mut length = dot(&residual, &residual);
-        for _ in 0..if streams.epoch < SETTLED { FIRST_STEPS } else { STEPS } {
+        for _ in 0..STEPS {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
             let mut product: Vec<f64> = product(&narrow)?
                 .iter()
