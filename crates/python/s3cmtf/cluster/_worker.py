@@ -55,9 +55,7 @@ class Worker:
         begun = checkpoints.get(self.scratch, plan.newest)
         table = _files.read(plan.pieces[node], self.scratch).skipping(plan.skip_empty)
         couple = natives([self._here(matrix) for matrix in plan.couple])
-        problem, notes = _s3cmtf.Problem.read(
-            table, plan.modes, plan.value, couple, plan.duplicates, exchange=self.exchange
-        )
+        problem, notes = _s3cmtf.Problem.read(table, plan.modes, plan.value, couple, plan.duplicates, exchange=self.exchange)
         del table
         test = None
         if plan.test is not None:

@@ -118,7 +118,7 @@ impl Objective<'_> {
                 absent.for_each(|(sum, (all, context))| *sum += all * context);
                 sides.iter().for_each(|side| side.add(row, system, pull));
                 self.add_prior(mode, row, system, pull);
-                cholesky::factorize(system, rank);
+                cholesky::factorize_in_lanes(system, rank);
                 cholesky::solve_lower(system, rank, pull);
                 cholesky::solve_upper(system, rank, pull);
                 target.iter_mut().zip(pull).for_each(|(target, value)| *target = narrow(*value));
