@@ -66,17 +66,7 @@ struct Row {
     mean_rmse: f64,
     /// Where the time of an epoch goes, measured in this program.
     #[serde(skip_serializing_if = "Option::is_none")]
-    parts: Option<Parts>,
-}
-
-/// Seconds of an epoch, see [`EpochParts`].
-#[derive(Serialize)]
-struct Parts {
-    sums: Vec<f64>,
-    draws: Vec<f64>,
-    core: f64,
-    matrices: f64,
-    rest: f64,
+    parts: Option<EpochParts>,
 }
 
 impl Bayes<'_> {
@@ -144,12 +134,11 @@ impl Bayes<'_> {
     }
 
     /// Where the time of an epoch of this program goes.
-    fn parts(&self, file: &Path, rank: &ModeRanks, threads: usize) -> anyhow::Result<Parts> {
+    fn parts(&self, file: &Path, rank: &ModeRanks, threads: usize) -> anyhow::Result<EpochParts> {
         let problem = load_problem(file)?;
         let params =
             Params { ranks: rank.0.clone(), threads, epochs: self.epochs.max(FIRST), ..Params::default() };
-        let EpochParts { sums, draws, core, matrices, rest } = epoch_parts(problem, &params, params.epochs)?;
-        Ok(Parts { sums, draws, core, matrices, rest })
+        Ok(epoch_parts(problem, &params, params.epochs)?)
     }
 
     fn contenders(&self, own: PathBuf) -> Vec<Contender> {
@@ -195,12 +184,6 @@ impl Bayes<'_> {
         let speeds = history.iter().skip(FIRST - 1).map(|epoch| epoch.entries_per_second);
         let train_rmse = history.last().map_or(f64::NAN, |epoch| epoch.train_rmse);
         Ok(Best { speed: speeds.fold(0.0, f64::max), wall_seconds, train_rmse })
-    }
-}
-
-impl Parts {
-    fn seconds(&self) -> f64 {
-        self.sums.iter().chain(&self.draws).sum::<f64>() + self.core + self.matrices + self.rest
     }
 }
 
@@ -260,7 +243,7 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
     let mut table = Table::new(&header);
     let mut bars = Vec::new();
     for row in rows {
-        let part = |part: fn(&Parts) -> f64| {
+        let part = |part: fn(&EpochParts) -> f64| {
             row.parts
                 .as_ref()
                 .map_or("-".into(), |parts| format!("{:.0} %", 100.0 * part(parts) / parts.seconds()))

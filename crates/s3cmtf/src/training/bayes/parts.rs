@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use super::Sampler;
 use crate::Error;
 use crate::nodes::ALONE;
@@ -20,7 +22,7 @@ pub(super) struct RowClock {
 }
 
 /// The seconds of an epoch that each part takes, by the clock.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EpochParts {
     /// For each mode the sums over the entries of its rows.
     pub sums: Vec<f64>,
