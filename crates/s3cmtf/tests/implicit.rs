@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use s3cmtf::discovery::{RankBy, RankingParams, ranking};
+use s3cmtf::discovery::{RankBy, RankingParams, Recommender, ranking};
 use s3cmtf::{Absent, Coupled, Entries, FoldIn, Params, Problem, Training};
 
 const USERS: u32 = 120;
@@ -85,6 +85,26 @@ fn a_mode_that_says_nothing_does_no_harm() {
     assert!(alone.iter().chain(&with).all(|&ndcg| ndcg > 0.1), "{alone:?} {with:?}");
     let (alone, with) = (alone.iter().sum::<f64>(), with.iter().sum::<f64>());
     assert!(with > 0.97 * alone, "{alone} {with}");
+}
+
+#[test]
+fn where_all_values_are_the_same_the_choice_alone_is_ranked_by() {
+    let problem = Problem::builder(World::entries(&World::new().train, 2)).build().unwrap();
+    let params = Params { ranks: vec![4], epochs: 20, threads: 2, ..Params::default() };
+    let model = Training::new(problem.clone(), params).run().unwrap().model;
+    let ranked = |by| Recommender::new(&model, 0, 1, &[]).unwrap().ranked_by(by).unwrap();
+    let all: Vec<u32> = (0..USERS).collect();
+    let rows = |by| -> Vec<Vec<u32>> {
+        let best = ranked(by).best(&all, 10);
+        best.iter().map(|best| best.iter().map(|best| best.row).collect()).collect()
+    };
+    let chosen = rows(Some(RankBy::Choice));
+    assert!(chosen.iter().any(|best| *best != chosen[0]), "everybody is recommended the same");
+    for by in [None, Some(RankBy::Both)] {
+        assert_eq!(ranked(by).rank_by(), RankBy::Choice);
+        assert_eq!(rows(by), chosen);
+    }
+    assert_eq!(ranked(Some(RankBy::Rating)).rank_by(), RankBy::Rating);
 }
 
 /// The NDCG of the last users, who came after training or, for comparison, did not, and that of the most popular items.

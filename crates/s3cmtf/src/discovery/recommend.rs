@@ -160,14 +160,19 @@ impl<'a> Recommender<'a> {
     }
 
     /// Ranks items by what is asked for; where nothing is, by both, if the model knows what people choose, these are the modes of
-    /// which it does and there is no caution, else by the predicted value.
+    /// which it does and there is no caution, else by the predicted value. Where all values are the same, as those of choices
+    /// are, they tell no item from another: what is left of both is the choice.
     ///
     /// # Errors
     /// If the model does not know it, or there is caution, which is about predicted values alone.
     pub fn ranked_by(mut self, by: Option<RankBy>) -> Result<Self, Error> {
         let known = self.model.choice().filter(|_| [self.by, self.items] == Choice::MODES);
         let usual = if known.is_some() && self.doubt.is_none() { RankBy::Both } else { RankBy::Rating };
-        let by = by.unwrap_or(usual);
+        let [lowest, highest] = self.model.range();
+        let by = match by.unwrap_or(usual) {
+            RankBy::Both if known.is_some() && lowest == highest => RankBy::Choice,
+            by => by,
+        };
         self.choice = None;
         if by == RankBy::Rating {
             return Ok(self);

@@ -22,8 +22,8 @@ pub struct Recommendations {
     pub things: String,
     /// What stands for the other modes.
     pub at: String,
-    /// Whether they are ranked by how likely they are chosen, too.
-    pub chosen: bool,
+    /// What they are ranked by.
+    pub by: RankBy,
     /// How many there are in all.
     pub of: usize,
     /// The names of all items that are shown.
@@ -93,7 +93,7 @@ pub(super) fn recommendations(model: &Model, data: &Problem) -> Result<Section<R
         people: cut(whom.name()),
         things: cut(what.name()),
         at: at(&recommender),
-        chosen: recommender.rank_by() == RankBy::Both,
+        by: recommender.rank_by(),
         of: counts.len(),
         items: items.names,
         reasons: words.names,
