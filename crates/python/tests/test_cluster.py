@@ -63,8 +63,7 @@ def expected(data: Path) -> s3cmtf.S3CMTF:
     """The model of one machine."""
     couple = s3cmtf.Coupled("film", str(data / "films.csv"))
     files = sorted(str(path) for path in data.glob("part-*.parquet"))
-    # What a cluster does not learn is left out: nothing else depends on it.
-    return s3cmtf.S3CMTF(rank=4, epochs=44, seed=3, without=["choice"]).fit(files, modes=MODES, value="stars", couple=couple)
+    return s3cmtf.S3CMTF(rank=4, epochs=44, seed=3).fit(files, modes=MODES, value="stars", couple=couple)
 
 
 def same(one: s3cmtf.S3CMTF, other: s3cmtf.S3CMTF) -> bool:
@@ -73,7 +72,12 @@ def same(one: s3cmtf.S3CMTF, other: s3cmtf.S3CMTF) -> bool:
     numbers = all(np.array_equal(one.factors[mode], other.factors[mode]) for mode in one.modes_)
     cells = pd.DataFrame({"user": ["u1", "u2"], "film": [3, 82], "time": pd.to_datetime(["2019-05-01", "2020-01-02"])})
     predictions = [model.predict(cells, return_std=True) for model in (one, other)]
-    return names and numbers and np.array_equal(one.core, other.core) and np.array_equal(*map(np.array, predictions))
+    # What people choose is in the lists, and offsets are what a model is compared with.
+    lists = [model.recommend("user", ["u1", "u7"], "film", include_seen=True, score="both") for model in (one, other)]
+    rated = cells.assign(stars=[3.0, 4.0])
+    offsets = [model.evaluate(rated).offsets_rmse for model in (one, other)]
+    same_lists = lists[0].equals(lists[1]) and offsets[0] == offsets[1]
+    return same_lists and names and numbers and np.array_equal(one.core, other.core) and np.array_equal(*map(np.array, predictions))
 
 
 def shared(data: Path, out: Path, files: str = "part-*.parquet", **more: object) -> s3cmtf.S3CMTF:

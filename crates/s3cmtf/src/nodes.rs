@@ -106,21 +106,31 @@ impl Nodes {
         all.iter().map(|bytes| from_bytes(bytes)).collect()
     }
 
-    /// The sums of whole numbers over all nodes, number by number: each node adds up a part of them.
+    /// The sums of counts over all nodes, number by number.
     pub(crate) fn add_counts(&self, counts: Vec<u32>) -> Result<Vec<u32>, Error> {
+        self.add_each(counts, u32::saturating_add)
+    }
+
+    /// The sums of whole numbers over all nodes, number by number.
+    pub(crate) fn add_numbers(&self, numbers: Vec<i64>) -> Result<Vec<i64>, Error> {
+        self.add_each(numbers, i64::wrapping_add)
+    }
+
+    /// Each node adds up a part of the numbers.
+    fn add_each<T: Pod>(&self, numbers: Vec<T>, add: fn(T, T) -> T) -> Result<Vec<T>, Error> {
         if self.0.is_none() {
-            return Ok(counts);
+            return Ok(numbers);
         }
-        let part = counts.len().div_ceil(self.count()).max(1);
-        let mut parts: Vec<Vec<u32>> = counts.chunks(part).map(<[u32]>::to_vec).collect();
+        let part = numbers.len().div_ceil(self.count()).max(1);
+        let mut parts: Vec<Vec<T>> = numbers.chunks(part).map(<[T]>::to_vec).collect();
         parts.resize(self.count(), Vec::new());
-        let mut sums: Vec<u32> = Vec::new();
+        let mut sums: Vec<T> = Vec::new();
         for more in self.deal(parts)? {
-            sums.resize(sums.len().max(more.len()), 0);
-            sums.iter_mut().zip(more).for_each(|(sum, count)| *sum = sum.saturating_add(count));
+            sums.resize(sums.len().max(more.len()), T::zeroed());
+            sums.iter_mut().zip(more).for_each(|(sum, number)| *sum = add(*sum, number));
         }
         let sums = self.gather(sums)?;
-        if sums.len() == counts.len() { Ok(sums) } else { Err(unreadable()) }
+        if sums.len() == numbers.len() { Ok(sums) } else { Err(unreadable()) }
     }
 
     /// The sum of a whole number over all nodes.

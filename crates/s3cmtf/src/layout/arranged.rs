@@ -182,7 +182,12 @@ impl Arrangement<'_> {
 }
 
 /// The entries of a node's share of a view, wherever they were.
-fn routed(entries: &EntrySource, mode: usize, shares: &[Share], nodes: &Nodes) -> Result<Entries, Error> {
+pub(crate) fn routed(
+    entries: &EntrySource,
+    mode: usize,
+    shares: &[Share],
+    nodes: &Nodes,
+) -> Result<Entries, Error> {
     let EntrySource::Memory(entries) = entries else {
         return Err(Error::Problem("nodes that share entries have them in memory".into()));
     };

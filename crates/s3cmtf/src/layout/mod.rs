@@ -22,11 +22,12 @@ mod view;
 
 #[cfg(test)]
 pub(crate) use arrange::tests as view_tests;
-pub(crate) use arranged::{Arrangement, EntryStats};
+pub(crate) use arranged::{Arrangement, EntryStats, routed};
 pub use budget::{MemoryBudget, Scratch};
 pub(crate) use chunks::{Chunks, Position};
 pub(crate) use contraction::{Contraction, Scratch as ContractionScratch, zeros_apart};
 pub(crate) use core_order::{CoreOrder, concepts};
 pub(crate) use grouping::{Order, deal};
 pub(crate) use partner_rows::PartnerRows;
+pub(crate) use share::Share;
 pub(crate) use view::{Block, EntryRun, Piece, View};

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Model;
 use crate::Error;
 use crate::likelihood;
-use crate::problem::{Entries, EntrySource, Mode};
+use crate::nodes::{ALONE, Nodes};
+use crate::problem::{Entries, EntrySource, ExactSum, Mode};
 
 /// The mean of the values and an offset for each row of every mode: predictions that a model should beat.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,23 +48,26 @@ impl Offsets {
         f64::from(self.mean) + offsets.map(offset).sum::<f64>()
     }
 
-    /// How far predictions lie from entries on the model's rows; `None` where there are none.
+    /// How far predictions lie from all nodes' entries on the model's rows; `None` where there are none.
     pub(crate) fn errors(
         &self,
         entries: &EntrySource,
         range: [f32; 2],
+        nodes: &Nodes,
     ) -> Result<Option<SimpleErrors>, Error> {
-        let (mut plain, mut squares) = (0.0, 0.0);
+        let (mut plain, mut squares) = (ExactSum::default(), ExactSum::default());
         entries.each(&mut |lists, values| {
             for (place, &value) in values.iter().enumerate() {
                 let prediction = self.predict(lists.iter().map(|list| list[place])) as f32;
-                squares += (f64::from(value) - f64::from(likelihood::mean(prediction, range))).powi(2);
-                plain += (f64::from(value) - f64::from(self.mean)).powi(2);
+                squares.add((f64::from(value) - f64::from(likelihood::mean(prediction, range))).powi(2));
+                plain.add((f64::from(value) - f64::from(self.mean)).powi(2));
             }
             Ok(())
         })?;
-        let rmse = |squares: f64| (squares / entries.len() as f64).sqrt();
-        Ok((entries.len() > 0).then(|| SimpleErrors { mean_rmse: rmse(plain), offsets_rmse: rmse(squares) }))
+        let count = nodes.add(entries.len() as u64)?;
+        let rmse = |sum: ExactSum| -> Result<f64, Error> { Ok((sum.value(nodes)? / count as f64).sqrt()) };
+        let (mean_rmse, offsets_rmse) = (rmse(plain)?, rmse(squares)?);
+        Ok((count > 0).then_some(SimpleErrors { mean_rmse, offsets_rmse }))
     }
 }
 
@@ -79,7 +83,7 @@ impl Model {
     /// If the entries have another number of modes, or an id lies far beyond its mode.
     pub fn simple_errors(&self, entries: &Entries) -> Result<Option<SimpleErrors>, Error> {
         let Some(offsets) = &self.offsets else { return Ok(None) };
-        offsets.errors(&EntrySource::Memory(self.locate(entries)?), self.range)
+        offsets.errors(&EntrySource::Memory(self.locate(entries)?), self.range, &ALONE)
     }
 
     /// The same model with the offsets of what it was trained on.
@@ -143,11 +147,11 @@ mod tests {
             ([UNKNOWN, 0], 4.0, 0.75),
             ([UNKNOWN, UNKNOWN], 4.0, 1.0),
         ] {
-            let found = offsets.errors(&entries(rows, value), [1.0, 5.0]).unwrap().unwrap();
+            let found = offsets.errors(&entries(rows, value), [1.0, 5.0], &ALONE).unwrap().unwrap();
             assert_eq!(found, SimpleErrors { mean_rmse: 1.0, offsets_rmse: expected }, "{rows:?}");
         }
         let none = EntrySource::Memory(Entries::from_rows("entries".into(), vec![vec![], vec![]], vec![]));
-        assert_eq!(offsets.errors(&none, [1.0, 5.0]).unwrap(), None);
+        assert_eq!(offsets.errors(&none, [1.0, 5.0], &ALONE).unwrap(), None);
     }
 
     #[test]

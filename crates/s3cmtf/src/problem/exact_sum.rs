@@ -41,12 +41,17 @@ impl ExactSum {
         };
         let parts = numbers.par_chunks(TOGETHER).map(part);
         let both = |mut one: ExactSum, other: ExactSum| {
-            one.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum += more);
+            one.include(&other);
             one
         };
         if let Some(all) = parts.reduce_with(both) {
-            self.0.iter_mut().zip(all.0).for_each(|(sum, more)| *sum += more);
+            self.include(&all);
         }
+    }
+
+    /// Adds what another sum has.
+    pub(crate) fn include(&mut self, other: &ExactSum) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, more)| *sum += more);
     }
 
     /// The sum, all nodes' numbers included.

@@ -132,6 +132,31 @@ impl EntrySource {
         }
         Ok(self.part_by(held, count))
     }
+
+    /// About this share of all nodes' entries of so many modes, in the order of their cells: the same ones in whatever order they
+    /// come, and however many nodes share them.
+    pub(crate) fn sample(
+        &self,
+        order: usize,
+        share: f64,
+        seed: u64,
+        nodes: &Nodes,
+    ) -> Result<Entries, Error> {
+        // A share of 1 or more is all of them.
+        let most = (share * 2f64.powi(u64::BITS as i32)) as u64;
+        let (mut indices, mut sampled) = (vec![Vec::new(); order], Vec::new());
+        self.each(&mut |lists, values| {
+            let hash = block_hash(lists, seed);
+            let places = (0..values.len()).into_par_iter().with_min_len(PIECE);
+            let places: Vec<usize> = places.filter(|&place| hash(place) <= most).collect();
+            for (indices, list) in indices.iter_mut().zip(lists) {
+                indices.extend(places.iter().map(|&place| list[place]));
+            }
+            sampled.extend(places.iter().map(|&place| values[place]));
+            Ok(())
+        })?;
+        Ok(Entries::from_rows("sample".into(), indices, sampled).gathered(nodes)?.sorted())
+    }
 }
 
 impl Problem {
@@ -208,6 +233,12 @@ struct Hashes<'a> {
 /// What hashes an entry of a block.
 type BlockHash<'a> = dyn Fn(usize) -> u64 + Sync + 'a;
 
+/// What hashes an entry of these rows, one of each mode.
+fn block_hash(lists: &[&[u32]], seed: u64) -> impl Fn(usize) -> u64 + Sync {
+    let seed = mix(seed ^ 0x686f_6c64_6f75_7421);
+    move |place| lists.iter().fold(seed, |hash, list| mix(hash ^ u64::from(list[place])))
+}
+
 /// Hashes are counted by their first bits, so many of them by one thread.
 const FIRST_BITS: u32 = 16;
 const PIECE: usize = 1 << 16;
@@ -215,11 +246,8 @@ const PIECE: usize = 1 << 16;
 impl Hashes<'_> {
     /// Visits blocks of entries: what hashes an entry of a block, and how many entries the block has.
     fn each(&self, visit: &mut dyn FnMut(&BlockHash<'_>, usize)) -> Result<(), Error> {
-        let seed = mix(self.seed ^ 0x686f_6c64_6f75_7421);
         self.entries.each(&mut |lists, values| {
-            let hash =
-                |place: usize| lists.iter().fold(seed, |hash, list| mix(hash ^ u64::from(list[place])));
-            visit(&hash, values.len());
+            visit(&block_hash(lists, self.seed), values.len());
             Ok(())
         })
     }

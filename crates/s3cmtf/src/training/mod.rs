@@ -202,7 +202,7 @@ impl<'a> Training<'a> {
 
     /// Shares the run with other nodes. Each has the same settings, modes and coupled matrices, and some of the entries, any;
     /// of a test set likewise. All come to the same model, bitwise the one that a node alone would come to with all entries on its CPU.
-    /// That has no offsets and no choices, which need all entries in one place. Checkpoints are kept by the first node.
+    /// Checkpoints are kept by the first node.
     #[must_use]
     pub fn share(mut self, exchange: Arc<dyn Exchange>) -> Self {
         self.nodes = Nodes::new(exchange);

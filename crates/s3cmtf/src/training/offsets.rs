@@ -1,16 +1,15 @@
 //! The fit of [`Offsets`]: ridge regressions of one mode at a time, which take turns until they agree (method.md, eq. O1).
 //!
-//! Sums are made piece by piece, and pieces depend on the entries alone: they are the same for any number of threads, and
-//! wherever the entries are.
+//! Sums are made of whole multiples of a small unit, which come to the same in any order: for any number of threads, wherever the
+//! entries are, and however many nodes share them.
 
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::pieces::Pieces;
 use crate::Error;
 use crate::model::Offsets;
-use crate::problem::{Entries, EntrySource, HoldOut};
+use crate::nodes::{ALONE, Nodes};
+use crate::problem::{Entries, EntrySource, ExactSum, HoldOut};
 
 /// About so many entries at most choose the regularisers; more would take longer than an epoch and say the same.
 const SAMPLE: usize = 1 << 19;
@@ -31,18 +30,28 @@ const SETTLED: f64 = 1e-3;
 /// Entries that are dealt with together.
 const TOGETHER: usize = 1024;
 
+/// Sums are whole numbers below two to this power, and their units are no smaller than one to the other.
+const UNIT_BITS: i32 = 62;
+const MOST_BITS: i32 = 1000;
+
 /// Offsets in 64 bits, mode by mode.
 type Rows = Vec<Vec<f64>>;
 
-/// Fits offsets to entries of modes with so many rows; also the smallest and the largest value.
-pub(super) fn fit(entries: &EntrySource, rows: &[usize], seed: u64) -> Result<(Offsets, [f32; 2]), Error> {
-    let facts = EntryStats::new(entries, rows, seed)?;
-    let range = facts.range;
-    let (lambdas, near) = choose(facts.sample, rows, seed)?;
-    let fit = Fit { entries, mean: facts.mean, counts: facts.counts, is_free: None };
-    let settled = fit.settle(&lambdas, near, SWEEPS)?;
+/// Fits offsets to the entries of all nodes, of modes with so many rows; also the smallest and the largest value.
+pub(super) fn fit(
+    entries: &EntrySource,
+    rows: &[usize],
+    seed: u64,
+    nodes: &Nodes,
+) -> Result<(Offsets, [f32; 2]), Error> {
+    let stats = EntryStats::new(entries, rows, nodes)?;
+    let share = SAMPLE as f64 / stats.len.max(1) as f64;
+    let sample = entries.sample(rows.len(), share, seed ^ 0x6f66_6673, nodes)?;
+    let (mean, range) = (stats.mean, stats.range);
+    let (lambdas, near) = choose(sample, rows, seed)?;
+    let settled = Fit { entries, stats, is_free: None, nodes }.settle(&lambdas, near, SWEEPS)?;
     let offsets = Offsets {
-        mean: facts.mean as f32,
+        mean: mean as f32,
         lambdas: lambdas.iter().map(|&lambda| lambda as f32).collect(),
         rows: settled.into_iter().map(singles).collect(),
     };
@@ -58,8 +67,9 @@ pub(super) fn grow(
     entries: Entries,
 ) -> Result<Offsets, Error> {
     let entries = &EntrySource::Memory(entries);
-    let counts = EntryStats::new(entries, &rows.iter().map(Vec::len).collect::<Vec<_>>(), 0)?.counts;
-    let fit = Fit { entries, mean: f64::from(offsets.mean), counts, is_free: Some(is_new) };
+    let stats = EntryStats::new(entries, &rows.iter().map(Vec::len).collect::<Vec<_>>(), &ALONE)?;
+    let stats = EntryStats { mean: offsets.mean.into(), ..stats };
+    let fit = Fit { entries, stats, is_free: Some(is_new), nodes: &ALONE };
     let lambdas: Vec<f64> = offsets.lambdas.iter().map(|&lambda| f64::from(lambda)).collect();
     let start = rows.iter().map(|rows| rows.iter().map(|&b| f64::from(b)).collect()).collect();
     let settled = fit.settle(&lambdas, start, SWEEPS)?;
@@ -73,68 +83,61 @@ fn singles(rows: Vec<f64>) -> Vec<f32> {
 
 /// What one look at all entries tells.
 struct EntryStats {
+    /// How many there are.
+    len: u64,
     mean: f64,
     range: [f32; 2],
     /// For each mode, how many entries each row has.
     counts: Vec<Vec<u32>>,
-    sample: Entries,
 }
 
 /// What a piece of the entries tells.
 struct PartialStats {
-    sum: f64,
+    sum: ExactSum,
     range: [f32; 2],
     counts: Vec<Vec<u32>>,
-    indices: Vec<Vec<u32>>,
-    values: Vec<f32>,
-    generator: Xoshiro256PlusPlus,
 }
 
 impl EntryStats {
-    fn new(entries: &EntrySource, rows: &[usize], seed: u64) -> Result<Self, Error> {
-        let share = SAMPLE as f64 / entries.len().max(1) as f64;
-        let none = [f32::INFINITY, f32::NEG_INFINITY];
-        let begin = |number: usize| PartialStats {
-            sum: 0.0,
-            range: none,
+    fn new(entries: &EntrySource, rows: &[usize], nodes: &Nodes) -> Result<Self, Error> {
+        let none = || PartialStats {
+            sum: ExactSum::default(),
+            range: [f32::INFINITY, f32::NEG_INFINITY],
             counts: rows.iter().map(|&rows| vec![0; rows]).collect(),
-            indices: vec![Vec::new(); rows.len()],
-            values: Vec::new(),
-            generator: Xoshiro256PlusPlus::seed_from_u64(seed ^ (0x6f66_6673 + ((number as u64) << 32))),
         };
+        let wider = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
         let visit = |piece: &mut PartialStats, lists: &[&[u32]], values: &[f32]| {
             for &value in values {
-                piece.sum += f64::from(value);
-                piece.range = [piece.range[0].min(value), piece.range[1].max(value)];
+                piece.sum.add(value.into());
+                piece.range = wider(piece.range, [value; 2]);
             }
             for (counts, list) in piece.counts.iter_mut().zip(lists) {
                 for &row in *list {
                     counts.get_mut(row as usize).into_iter().for_each(|count| *count += 1);
                 }
             }
-            let mut take = |_: &usize| share >= 1.0 || piece.generator.random::<f64>() < share;
-            let places: Vec<usize> = (0..values.len()).filter(&mut take).collect();
-            for (sampled, list) in piece.indices.iter_mut().zip(lists) {
-                sampled.extend(places.iter().map(|&place| list[place]));
-            }
-            piece.values.extend(places.iter().map(|&place| values[place]));
         };
-        let mut all = begin(0);
+        let mut all = none();
         // Counts of all modes are there at once.
-        Pieces::new(entries, rows.iter().sum()).each(begin, visit, |piece| {
-            all.sum += piece.sum;
-            all.range = [all.range[0].min(piece.range[0]), all.range[1].max(piece.range[1])];
-            for (all, counts) in all.counts.iter_mut().zip(piece.counts) {
-                all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
-            }
-            all.indices.iter_mut().zip(piece.indices).for_each(|(all, rows)| all.extend(rows));
-            all.values.extend(piece.values);
-        })?;
+        Pieces::new(entries, rows.iter().sum()).each(
+            |_| none(),
+            visit,
+            |piece| {
+                all.sum.include(&piece.sum);
+                all.range = wider(all.range, piece.range);
+                for (all, counts) in all.counts.iter_mut().zip(piece.counts) {
+                    all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
+                }
+            },
+        )?;
+        let len = nodes.add(entries.len() as u64)?;
+        let range = nodes.gather(vec![all.range])?.into_iter().fold(all.range, wider);
+        let counts = all.counts.into_iter().map(|counts| nodes.add_counts(counts));
         Ok(EntryStats {
-            mean: all.sum / entries.len().max(1) as f64,
-            range: if entries.len() == 0 { [0.0; 2] } else { all.range },
-            counts: all.counts,
-            sample: Entries::from_rows("entries".into(), all.indices, all.values),
+            len,
+            mean: all.sum.value(nodes)? / len.max(1) as f64,
+            range: if len == 0 { [0.0; 2] } else { range },
+            counts: counts.collect::<Result<_, Error>>()?,
         })
     }
 }
@@ -152,8 +155,8 @@ fn choose(sample: Entries, rows: &[usize], seed: u64) -> Result<(Vec<f64>, Rows)
     let few: Vec<usize> = own.iter().map(Vec::len).collect();
     let sample = EntrySource::Memory(Entries::from_rows("entries".into(), indices, values));
     let (kept, held) = sample.split(HoldOut::Random(HELD), seed ^ 0x6f66_6673_6574_7321)?;
-    let EntryStats { mean, counts, .. } = EntryStats::new(&kept, &few, 0)?;
-    let fit = Fit { entries: &kept, mean, counts, is_free: None };
+    let stats = EntryStats::new(&kept, &few, &ALONE)?;
+    let fit = Fit { entries: &kept, stats, is_free: None, nodes: &ALONE };
     let start = few.iter().map(|&rows| vec![0.0; rows]).collect();
     let settled = fit.settle(&lambdas, start, SWEEPS)?;
     let mut best = Trial { error: fit.error(&held, &settled)?, rows: settled };
@@ -221,11 +224,10 @@ fn renumber(list: &mut [u32], rows: usize) -> Vec<u32> {
 /// Entries, and what does not change while offsets are fitted to them.
 struct Fit<'a> {
     entries: &'a EntrySource,
-    mean: f64,
-    /// For each mode, how many entries each row has.
-    counts: Vec<Vec<u32>>,
+    stats: EntryStats,
     /// For each mode which rows may change, if not all.
     is_free: Option<Vec<Vec<bool>>>,
+    nodes: &'a Nodes,
 }
 
 impl Fit<'_> {
@@ -236,7 +238,7 @@ impl Fit<'_> {
             for (mode, lambda) in lambdas.iter().enumerate() {
                 let sums = self.sums(mode, &rows)?;
                 let is_free = self.is_free.as_ref().map(|modes| &modes[mode]);
-                for (row, (sum, &count)) in sums.into_iter().zip(&self.counts[mode]).enumerate() {
+                for (row, (sum, &count)) in sums.into_iter().zip(&self.stats.counts[mode]).enumerate() {
                     let b = &mut rows[mode][row];
                     let count = f64::from(count);
                     if is_free.is_none_or(|rows| rows[row]) {
@@ -254,26 +256,41 @@ impl Fit<'_> {
         Ok(rows)
     }
 
-    /// For each row of a mode the sum of what its entries are above the mean and the offsets of their other rows.
+    /// For each row of a mode the sum of what all nodes' entries of it are above the mean and the offsets of their other rows.
     fn sums(&self, mode: usize, rows: &Rows) -> Result<Vec<f64>, Error> {
         let count = rows[mode].len();
-        let mut sums = vec![0.0; count];
-        let visit = |sums: &mut Vec<f64>, lists: &[&[u32]], values: &[f32]| {
+        let scale = self.scale(mode, rows);
+        let visit = |sums: &mut Vec<i64>, lists: &[&[u32]], values: &[f32]| {
             let mut left = [0.0; TOGETHER];
             for first in (0..values.len()).step_by(TOGETHER) {
                 let range = first..(first + TOGETHER).min(values.len());
                 self.subtract(rows, Some(mode), lists, values, range.clone(), &mut left);
                 for (&row, left) in lists[mode][range].iter().zip(left) {
-                    sums.get_mut(row as usize).into_iter().for_each(|sum| *sum += left);
+                    sums.get_mut(row as usize).into_iter().for_each(|sum| *sum += (left * scale) as i64);
                 }
             }
         };
+        let mut sums = vec![0; count];
         Pieces::new(self.entries, 2 * count).each(
-            |_| vec![0.0; count],
+            |_| vec![0; count],
             visit,
             |piece| sums.par_iter_mut().zip(piece).with_min_len(1 << 14).for_each(|(sum, part)| *sum += part),
         )?;
-        Ok(sums)
+        Ok(self.nodes.add_numbers(sums)?.into_iter().map(|sum| sum as f64 / scale).collect())
+    }
+
+    /// How many units, of which sums of a mode are made, there are in 1: a power of two, and as many as the largest number
+    /// that can come up allows for, as often as the row with most entries has it.
+    fn scale(&self, mode: usize, rows: &Rows) -> f64 {
+        let EntryStats { mean, range, counts, .. } = &self.stats;
+        let most = counts[mode].iter().max().map_or(1.0, |&most| f64::from(most).max(1.0));
+        let values = range.map(|value| (f64::from(value) - mean).abs());
+        let others = rows.iter().enumerate().filter(|(other, _)| *other != mode);
+        let offsets = others.map(|(_, rows)| rows.iter().fold(0.0, |most: f64, b| most.max(b.abs())));
+        let largest = values[0].max(values[1]) + offsets.sum::<f64>();
+        // The power of two above the largest sum, by its exponent.
+        let power = ((most * largest).to_bits() >> (f64::MANTISSA_DIGITS - 1)) as i32 + f64::MIN_EXP - 1;
+        2f64.powi((UNIT_BITS - power).min(MOST_BITS))
     }
 
     /// What is left of some values without the mean and the offsets of all modes, or of all but one.
@@ -287,7 +304,7 @@ impl Fit<'_> {
         left: &mut [f64; TOGETHER],
     ) {
         for (left, &value) in left.iter_mut().zip(&values[range.clone()]) {
-            *left = f64::from(value) - self.mean;
+            *left = f64::from(value) - self.stats.mean;
         }
         for (mode, (list, rows)) in lists.iter().zip(rows).enumerate() {
             if Some(mode) != but {

@@ -15,6 +15,7 @@ use super::sgd::SgdEngine;
 use super::train::train;
 use crate::Error;
 use crate::model::{Choice, ChoiceWeights, Offsets, SimpleErrors};
+use crate::nodes::Nodes;
 use crate::params::{Algorithm, CheckedParams, CommonParams, Component, CoreKind, Params};
 use crate::problem::{EntrySource, HoldOut, Mode, Problem};
 
@@ -97,7 +98,7 @@ impl<'a> RunContext<'a, '_> {
         if !engine.is_exact() {
             return Ok(None);
         }
-        Baselines::new(&job(entries.clone(), test))?.add_to(result).map(Some)
+        Baselines::new(&job(entries.clone(), test), self.nodes)?.add_to(result).map(Some)
     }
 
     /// The settings of [`RunContext::exact`] before a run of others on so many entries of so many modes.
@@ -117,10 +118,8 @@ impl<'a> RunContext<'a, '_> {
     fn one(&mut self, job: FitJob<'_>) -> Result<FitResult, Error> {
         let params = job.params;
         // Before training, which takes the entries. They are for entries alone, and say nothing of zeros.
-        // Nodes have only some of the entries.
-        let has_baselines = !params.has_zeros() && !self.nodes.is_shared();
-        let baselines = has_baselines.then(|| Baselines::new(&job)).transpose()?;
-        let choice = self.choice(&job);
+        let baselines = (!params.has_zeros()).then(|| Baselines::new(&job, self.nodes)).transpose()?;
+        let choice = self.choice(&job)?;
         let mut engine = self.engine(job)?;
         let mut result = train(engine.as_mut(), params.common(), self)?;
         if let Some((choice, weights)) = choice {
@@ -134,14 +133,15 @@ impl<'a> RunContext<'a, '_> {
     }
 
     /// What people choose, where the algorithm learns that, too, and entries are in memory.
-    fn choice(&self, job: &FitJob<'_>) -> Option<(Choice, ChoiceWeights)> {
+    fn choice(&self, job: &FitJob<'_>) -> Result<Option<(Choice, ChoiceWeights)>, Error> {
         let (CheckedParams::Bayes(params), EntrySource::Memory(entries)) = (job.params, &job.entries) else {
-            return None;
+            return Ok(None);
         };
+        if params.absent_weight.is_some() || params.without.contains(&Component::Choice) {
+            return Ok(None);
+        }
         let CommonParams { seed, level, .. } = params.common;
-        let has_zeros = params.absent_weight.is_some();
-        let is_wanted = !has_zeros && !params.without.contains(&Component::Choice) && !self.nodes.is_shared();
-        is_wanted.then(|| choice(job.problem, entries, seed, level, self.interrupt)).flatten()
+        choice(job.problem, entries, (seed, level), self.nodes, self.interrupt)
     }
 
     /// The engine of each algorithm.
@@ -163,11 +163,11 @@ struct Baselines {
 }
 
 impl Baselines {
-    fn new(job: &FitJob<'_>) -> Result<Self, Error> {
+    fn new(job: &FitJob<'_>, nodes: &Nodes) -> Result<Self, Error> {
         let rows: Vec<usize> = job.problem.modes().iter().map(Mode::rows).collect();
-        let (offsets, range) = offsets::fit(&job.entries, &rows, job.params.common().seed)?;
+        let (offsets, range) = offsets::fit(&job.entries, &rows, job.params.common().seed, nodes)?;
         let reported = job.sets.reported.as_ref();
-        let simple = reported.map(|entries| offsets.errors(entries, range)).transpose()?.flatten();
+        let simple = reported.map(|entries| offsets.errors(entries, range, nodes)).transpose()?.flatten();
         Ok(Baselines { offsets, simple })
     }
 

@@ -1,6 +1,11 @@
 //! Choices in the order that each mode needs them, and what each counts.
 
-use crate::problem::Entries;
+use std::ops::Range;
+
+use crate::Error;
+use crate::layout::{Share, routed};
+use crate::nodes::{ALONE, Nodes};
+use crate::problem::{Entries, EntrySource};
 use crate::training::frame::narrow;
 use crate::training::view::{Run, View};
 
@@ -18,14 +23,19 @@ pub(super) struct Choices {
     pub(super) users: usize,
     pub(super) items: usize,
     pub(super) rows: Vec<usize>,
-    /// By the rows of each mode: the items come last, in their own view the users do. Values are what choices count.
+    /// By the rows of each mode: the items come last, in their own view the users do. Values are what choices count. Where nodes
+    /// share the choices, a view has those of the node's own rows.
     pub(super) views: Vec<View>,
+    /// For each mode the rows that are solved for here, which are all of them unless nodes share the choices.
+    pub(super) own: Vec<Range<usize>>,
+    pub(super) nodes: Nodes,
     /// In the order of the items' view, the share of the user's choices that were made in the context; empty if there is no
     /// other mode.
     shares: Vec<f32>,
-    /// For each user what their choices count, and how many there are.
+    /// For each user what their choices count.
     weights: Vec<f32>,
-    counts: Vec<f32>,
+    /// For each mode how many choices each row has, those of all nodes.
+    pub(super) counts: Vec<Vec<u32>>,
     /// The mean over choices of [`USER_POWER`], which `weights` are divided by.
     mean: f64,
     /// For each mode what its rows' regulariser is multiplied by; empty if that is 1.
@@ -52,13 +62,13 @@ impl Choices {
         };
         let views: Vec<View> =
             (0..order).map(|mode| View::weighted(entries, modes(mode), rows, weight)).collect();
-        let counts: Vec<f32> = (0..rows[users]).map(|row| views[users].places(row).len() as f32).collect();
+        let counts: Vec<Vec<u32>> = (0..order).map(|mode| count(entries, mode, rows[mode])).collect();
         let mut shares = Vec::new();
         if order > 2 {
             // Runs of the users' view are contexts; each entry is given the size of its own, and then sorted as the items need it.
             let (mut by_user, mut values) = (vec![Vec::new(); order], Vec::new());
             for run in views[users].runs(0..views[users].len()) {
-                let share = run.last.len() as f32 / counts[run.head[0] as usize];
+                let share = run.last.len() as f32 / counts[users][run.head[0] as usize] as f32;
                 for &item in run.last {
                     for (&mode, &row) in views[users].modes.iter().zip(run.head.iter().chain([&item])) {
                         by_user[mode].push(row);
@@ -70,15 +80,45 @@ impl Choices {
             let view = View::ordered(&shared, modes(items), rows);
             shares = view.runs(0..view.len()).flat_map(|run| run.values.to_vec()).collect();
         }
-        let mut ridges = vec![Vec::new(); order];
-        ridges[items] = scaled((0..rows[items]).map(|row| views[items].places(row).len()), ITEM_POWER);
-        let mean = mean_power((0..rows[users]).map(|row| views[users].places(row).len()), USER_POWER);
+        let own = rows.iter().map(|&rows| 0..rows).collect();
+        Choices { shares, ..Choices::of_views(views, counts, (users, items), own) }
+    }
+
+    /// Takes up pairs of a user and an item, of which nodes may share those of all.
+    pub(super) fn of_pairs(pairs: Entries, rows: [usize; 2], nodes: &Nodes) -> Result<Self, Error> {
+        if !nodes.is_shared() {
+            return Ok(Choices::new(&pairs, &rows, 0, 1, 0.0));
+        }
+        let counts = [0, 1].map(|mode| nodes.add_counts(count(&pairs, mode, rows[mode])));
+        let counts: Vec<Vec<u32>> = counts.into_iter().collect::<Result<_, Error>>()?;
+        let pairs = EntrySource::Memory(pairs);
+        let (mut views, mut own) = (Vec::new(), Vec::new());
+        for (mode, counts) in counts.iter().enumerate() {
+            let shares = Share::of_nodes(counts, nodes.count(), false);
+            let entries = routed(&pairs, mode, &shares, nodes)?;
+            views.push(View::ordered(&entries, vec![mode, 1 - mode], &rows));
+            own.push(shares[nodes.own()].rows.clone());
+        }
+        Ok(Choices { nodes: nodes.clone(), ..Choices::of_views(views, counts, (0, 1), own) })
+    }
+
+    fn of_views(
+        views: Vec<View>,
+        counts: Vec<Vec<u32>>,
+        (users, items): (usize, usize),
+        own: Vec<Range<usize>>,
+    ) -> Self {
+        let mut ridges = vec![Vec::new(); views.len()];
+        ridges[items] = scaled(&counts[items], ITEM_POWER);
+        let mean = mean_power(&counts[users], USER_POWER);
         let choices = Choices {
             users,
             items,
-            rows: rows.to_vec(),
+            rows: counts.iter().map(Vec::len).collect(),
             views,
-            shares,
+            own,
+            nodes: ALONE.clone(),
+            shares: Vec::new(),
             weights: Vec::new(),
             counts,
             mean,
@@ -89,9 +129,8 @@ impl Choices {
 
     /// The same with what users count by a mean over other choices.
     pub(super) fn weighed_by(mut self, mean: f64) -> Self {
-        let users = &self.views[self.users];
-        let weight = |row: usize| (power(users.places(row).len(), USER_POWER) / mean) as f32;
-        self.weights = (0..users.rows()).map(weight).collect();
+        let weight = |&count: &u32| (power(count, USER_POWER) / mean) as f32;
+        self.weights = self.counts[self.users].iter().map(weight).collect();
         self.mean = mean;
         self
     }
@@ -105,7 +144,7 @@ impl Choices {
     /// Items that nobody has chosen stay at the end of every list.
     pub(super) fn filled(&self, mode: usize, values: &[f32], rank: usize) -> Vec<f32> {
         let mut values = values.to_vec();
-        let known = |row: usize| !self.views[mode].places(row).is_empty();
+        let known = |row: usize| self.counts[mode][row] > 0;
         let rows: Vec<usize> = (0..self.rows[mode]).filter(|&row| known(row)).collect();
         if mode == self.items || rows.is_empty() {
             return values;
@@ -127,7 +166,7 @@ impl Choices {
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.views[0].len()
+        self.counts[0].iter().map(|&count| count as usize).sum()
     }
 
     /// The modes beside users and items.
@@ -148,7 +187,7 @@ impl Choices {
 
     /// The share of the user's choices that are in a run, which is a context.
     pub(super) fn share(&self, user: u32, run: &Run<'_>) -> f32 {
-        run.last.len() as f32 / self.counts[user as usize]
+        run.last.len() as f32 / self.counts[self.users][user as usize] as f32
     }
 
     /// The share of the user's choices that were made in the same context as the one at a place of the items' view.
@@ -164,30 +203,34 @@ impl Choices {
     /// A regulariser about as strong as chance: of as many choices made at random, the largest singular value but the first is about
     /// `sqrt(p) (sqrt(users) + sqrt(items))`, where p is the share of cells that are chosen.
     pub(super) fn usual_lambda(&self) -> f64 {
-        let used = |mode: usize| {
-            let view = &self.views[mode];
-            (0..view.rows()).filter(|&row| !view.places(row).is_empty()).count() as f64
-        };
+        let used = |mode: usize| self.counts[mode].iter().filter(|&&count| count > 0).count() as f64;
         let (users, items) = (used(self.users).max(1.0), used(self.items).max(1.0));
         CHANCE * (self.len() as f64 / (users * items)).sqrt() * (users.sqrt() + items.sqrt())
     }
 }
 
+/// How many entries each row of a mode has.
+fn count(entries: &Entries, mode: usize, rows: usize) -> Vec<u32> {
+    let mut counts = vec![0; rows];
+    entries.indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
+    counts
+}
+
 /// A power of counts, such that its mean over all that is counted is 1.
-fn scaled(counts: impl Iterator<Item = usize> + Clone, exponent: f64) -> Vec<f64> {
-    let mean = mean_power(counts.clone(), exponent);
-    counts.map(|count| power(count, exponent) / mean).collect()
+fn scaled(counts: &[u32], exponent: f64) -> Vec<f64> {
+    let mean = mean_power(counts, exponent);
+    counts.iter().map(|&count| power(count, exponent) / mean).collect()
 }
 
 /// The mean of a power of counts over all that is counted.
-fn mean_power(counts: impl Iterator<Item = usize>, exponent: f64) -> f64 {
-    let (all, sum) = counts.fold((0.0, 0.0), |(all, sum), count| {
-        let each = count as f64;
+fn mean_power(counts: &[u32], exponent: f64) -> f64 {
+    let (all, sum) = counts.iter().fold((0.0, 0.0), |(all, sum), &count| {
+        let each = f64::from(count);
         (all + each, sum + each * power(count, exponent))
     });
     if sum > 0.0 { sum / all } else { 1.0 }
 }
 
-fn power(count: usize, exponent: f64) -> f64 {
-    (count.max(1) as f64).powf(exponent)
+fn power(count: u32, exponent: f64) -> f64 {
+    f64::from(count.max(1)).powf(exponent)
 }

@@ -190,7 +190,7 @@ impl IalsEngine {
 impl Engine for IalsEngine {
     fn epoch(&mut self, _epoch: usize, interrupt: &AtomicBool) -> Result<bool, Error> {
         let mut state = self.state.clone();
-        let finished = self.objective().sweep(&mut state, interrupt);
+        let finished = self.objective().sweep(&mut state, interrupt)?;
         self.state = state;
         if finished {
             self.next();

@@ -10,6 +10,7 @@ use s3cmtf_kernels::{Level, NormalEquations};
 
 use super::choices::Choices;
 use super::setting::Setting;
+use crate::Error;
 use crate::training::cholesky;
 use crate::training::coupled::{Scaled, Side};
 use crate::training::dense::add_square;
@@ -65,18 +66,21 @@ pub(super) struct Objective<'a> {
 
 impl Objective<'_> {
     /// Solves for all rows and columns; `false` if it was interrupted on the way.
-    pub(super) fn sweep(&self, state: &mut State, interrupt: &AtomicBool) -> bool {
+    ///
+    /// # Errors
+    /// If other nodes cannot be reached.
+    pub(super) fn sweep(&self, state: &mut State, interrupt: &AtomicBool) -> Result<bool, Error> {
         let Choices { users, items, .. } = *self.choices;
         let fixed = self.setting.context.is_infinite();
         let contexts = self.choices.contexts().filter(|_| !fixed);
         for mode in [users, items].into_iter().chain(contexts) {
             if interrupt.load(Ordering::Relaxed) {
-                return false;
+                return Ok(false);
             }
-            state.factors[mode] = self.solve_rows(state, mode);
+            state.factors[mode] = self.choices.nodes.gather(self.solve_rows(state, mode))?;
         }
         self.solve_columns(state);
-        true
+        Ok(true)
     }
 
     /// The columns of matrices that fit best.
@@ -88,7 +92,7 @@ impl Objective<'_> {
         state.columns = self.matrices.iter().map(solve).collect();
     }
 
-    /// The rows of a mode that fit best, given all else.
+    /// The rows of a mode that fit best, given all else; those that are solved for here.
     pub(super) fn solve_rows(&self, state: &State, mode: usize) -> Vec<f32> {
         let (rank, choices) = (self.rank, self.choices);
         let everywhere = if mode == choices.items {
@@ -103,10 +107,11 @@ impl Objective<'_> {
             .filter(|(scaled, _)| scaled.matrix.mode == mode && self.setting.couple > 0.0)
             .map(|(scaled, columns)| scaled.side(columns, rank).times(self.setting.couple))
             .collect();
-        let mut rows = vec![0.0f32; choices.rows[mode] * rank];
-        rows.par_chunks_exact_mut(rank).enumerate().for_each_init(
+        let own = choices.own[mode].clone();
+        let mut rows = vec![0.0f32; own.len() * rank];
+        rows.par_chunks_exact_mut(rank).zip(own).for_each_init(
             || Scratch::new(rank, self.level),
-            |scratch, (row, target)| {
+            |scratch, (target, row)| {
                 scratch.sums.fill(0.0);
                 if mode == choices.items {
                     self.add_item(state, row, scratch);
@@ -196,21 +201,30 @@ impl Objective<'_> {
         let users = &state.factors[choices.users];
         let piece = |rows: std::ops::Range<usize>| {
             let mut scratch = Scratch::new(rank, self.level);
-            for run in view.row_runs(rows) {
-                let user = choices.user(view, &run);
-                let zero = self.setting.absent as f32 * choices.share(user, &run);
-                let root = (choices.weight(user) * zero).sqrt();
-                scratch.designs.head(&state.factors, between, &run.head[1..]);
-                let user = &users[user as usize * rank..][..rank];
-                scratch.designs.add(user, root, 0.0, &mut scratch.sums);
+            let mut add = |user: usize, share: f32, head: &[u32]| {
+                let zero = self.setting.absent as f32 * share;
+                let root = (choices.weight(user as u32) * zero).sqrt();
+                scratch.designs.head(&state.factors, between, head);
+                scratch.designs.add(&users[user * rank..][..rank], root, 0.0, &mut scratch.sums);
+            };
+            if between.is_empty() {
+                // Each user who has chosen anything is one, whoever has their choices.
+                let counts = &choices.counts[choices.users];
+                rows.filter(|&user| counts[user] > 0).for_each(|user| add(user, 1.0, &[]));
+            } else {
+                for run in view.row_runs(rows) {
+                    let user = choices.user(view, &run);
+                    add(user as usize, choices.share(user, &run), &run.head[1..]);
+                }
             }
             scratch.designs.flush(&mut scratch.sums);
             scratch.sums.truncate(rank * rank);
             scratch.sums
         };
-        let pieces: Vec<Vec<f64>> = (0..view.rows().div_ceil(PIECE))
+        let all = choices.rows[choices.users];
+        let pieces: Vec<Vec<f64>> = (0..all.div_ceil(PIECE))
             .into_par_iter()
-            .map(|number| piece(number * PIECE..((number + 1) * PIECE).min(view.rows())))
+            .map(|number| piece(number * PIECE..((number + 1) * PIECE).min(all)))
             .collect();
         let mut sum = vec![0.0; rank * rank];
         for piece in pieces {

@@ -162,7 +162,7 @@ fn sweeps_are_the_same_whatever_the_threads() {
             let objective =
                 Objective { choices: &choices, matrices: &[], setting, rank: RANK, level: Level::best() };
             let mut state = state(&rows);
-            (0..3).for_each(|_| assert!(objective.sweep(&mut state, &AtomicBool::new(false))));
+            (0..3).for_each(|_| assert!(objective.sweep(&mut state, &AtomicBool::new(false)).unwrap()));
             (objective.squared_errors(&state).to_bits(), state)
         })
     };
@@ -198,7 +198,7 @@ fn ranked(with_season: bool, setting: Setting) -> f64 {
     let objective = Objective { choices: &choices, matrices: &[], setting, rank: RANK, level: Level::best() };
     let mut state = state(&rows);
     state.factors[2].fill(1.0);
-    (0..20).for_each(|_| assert!(objective.sweep(&mut state, &AtomicBool::new(false))));
+    (0..20).for_each(|_| assert!(objective.sweep(&mut state, &AtomicBool::new(false)).unwrap()));
     let gains = held.gains(&choices, &state, RANK);
     gains.iter().sum::<f64>() / gains.len() as f64
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::problem::{Blocks, Visit};
@@ -36,9 +38,10 @@ fn turns_come_to_what_the_normal_equations_say() {
     let values = vec![1.0f32, 2.0, 4.0, 3.0, 5.0, 1.5, 2.5];
     let (rows, lambdas) = ([3, 4, 2], [0.5, 2.0, 10.0]);
     let entries = observed(indices.clone(), values.clone());
-    let EntryStats { mean, counts, range, sample } = EntryStats::new(&entries, &rows, 1).unwrap();
-    assert_eq!((mean, range, sample.values()), (19.0 / 7.0, [1.0, 5.0], &values[..]));
-    assert_eq!(counts, [vec![3, 2, 2], vec![2, 2, 0, 3], vec![3, 4]]);
+    let stats = EntryStats::new(&entries, &rows, &ALONE).unwrap();
+    let mean = stats.mean;
+    assert_eq!((stats.len, mean, stats.range), (7, 19.0 / 7.0, [1.0, 5.0]));
+    assert_eq!(stats.counts, [vec![3, 2, 2], vec![2, 2, 0, 3], vec![3, 4]]);
 
     let starts = [0, 3, 7];
     let mut matrix = vec![vec![0.0; 9]; 9];
@@ -54,7 +57,7 @@ fn turns_come_to_what_the_normal_equations_say() {
         }
     }
     let expected = solve(matrix, right);
-    let fit = Fit { entries: &entries, mean, counts, is_free: None };
+    let fit = Fit { entries: &entries, stats, is_free: None, nodes: &ALONE };
     let mut found: Rows = rows.iter().map(|&rows| vec![0.0; rows]).collect();
     for _ in 0..200 {
         found = fit.settle(&lambdas, found, 1).unwrap();
@@ -92,7 +95,7 @@ const SIZES: [usize; 3] = [300, 100, 12];
 #[test]
 fn planted_offsets_are_found_and_those_that_are_not_there_are_not() {
     let (indices, values, truths) = planted(20_000);
-    let (offsets, range) = fit(&observed(indices.clone(), values), &SIZES, 3).unwrap();
+    let (offsets, range) = fit(&observed(indices.clone(), values), &SIZES, 3, &ALONE).unwrap();
     let squares: f64 = truths
         .iter()
         .enumerate()
@@ -131,27 +134,29 @@ impl Blocks for Few {
 }
 
 #[test]
-fn bits_depend_neither_on_threads_nor_on_where_entries_are() {
+fn bits_depend_neither_on_threads_nor_on_order_nor_on_where_entries_are() {
     // More than the sample, and several pieces.
     let (indices, values, _) = planted(SAMPLE + 200_000);
     let entries = Entries::from_rows("entries".into(), indices, values);
     let on = |threads: usize, entries: &EntrySource| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| fit(entries, &SIZES, 1)).unwrap()
+        pool.install(|| fit(entries, &SIZES, 1, &ALONE)).unwrap()
     };
     let expected = on(1, &EntrySource::Memory(entries.clone()));
     assert!(on(3, &EntrySource::Memory(entries.clone())) == expected);
+    let backwards: Vec<u32> = (0..entries.len() as u32).rev().collect();
+    assert!(on(2, &EntrySource::Memory(entries.select(&backwards))) == expected);
     assert!(on(2, &EntrySource::stored(Arc::new(Few(entries, 99_991)))) == expected);
 }
 
 #[test]
 fn few_equal_and_huge_values_have_finite_offsets() {
-    let (offsets, range) = fit(&observed(vec![vec![0], vec![1]], vec![4.0]), &[1, 2], 1).unwrap();
+    let (offsets, range) = fit(&observed(vec![vec![0], vec![1]], vec![4.0]), &[1, 2], 1, &ALONE).unwrap();
     assert_eq!((offsets.mean, range, &offsets.rows), (4.0, [4.0; 2], &vec![vec![0.0], vec![0.0; 2]]));
     let equal = observed(vec![vec![0, 1, 1], vec![0, 0, 1]], vec![-2.5; 3]);
-    assert_eq!(fit(&equal, &[2, 2], 1).unwrap().0.rows, vec![vec![0.0; 2]; 2]);
+    assert_eq!(fit(&equal, &[2, 2], 1, &ALONE).unwrap().0.rows, vec![vec![0.0; 2]; 2]);
     let huge = observed(vec![vec![0, 1, 1, 0], vec![0, 0, 1, 1]], vec![3e38, -3e38, -3e38, 3e38]);
-    let (offsets, _) = fit(&huge, &[2, 2], 1).unwrap();
+    let (offsets, _) = fit(&huge, &[2, 2], 1, &ALONE).unwrap();
     assert!(offsets.rows.iter().flatten().all(|b| b.is_finite()), "{offsets:?}");
 }
 

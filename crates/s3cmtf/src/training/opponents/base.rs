@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::model::Offsets;
+use crate::nodes::ALONE;
 use crate::params::Start;
 use crate::problem::{Entries, EntrySource};
 use crate::training::offsets;
@@ -23,7 +24,7 @@ impl Base {
             Start::Random => Base::Zero,
             Start::Mean => Base::Mean(entries.mean()),
             Start::Offsets => {
-                Base::Offsets(offsets::fit(&EntrySource::Memory(entries.clone()), rows, seed)?.0)
+                Base::Offsets(offsets::fit(&EntrySource::Memory(entries.clone()), rows, seed, &ALONE)?.0)
             }
         })
     }
