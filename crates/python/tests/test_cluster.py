@@ -77,7 +77,13 @@ def same(one: s3cmtf.S3CMTF, other: s3cmtf.S3CMTF) -> bool:
     rated = cells.assign(stars=[3.0, 4.0])
     offsets = [model.evaluate(rated).offsets_rmse for model in (one, other)]
     same_lists = lists[0].equals(lists[1]) and offsets[0] == offsets[1]
-    return same_lists and names and numbers and np.array_equal(one.core, other.core) and np.array_equal(*map(np.array, predictions))
+    return (
+        same_lists
+        and names
+        and numbers
+        and np.array_equal(one.core, other.core)
+        and np.array_equal(*map(np.array, predictions))
+    )
 
 
 def shared(data: Path, out: Path, files: str = "part-*.parquet", **more: object) -> s3cmtf.S3CMTF:
@@ -203,3 +209,43 @@ def test_the_table_names_whom_others_waited_for() -> None:
     assert lines[0].split()[:2] == ["worker", "seconds"]
     assert "12.3 kB" in lines[1] and "5.0 MB" in lines[1]
     assert "worker 2" in lines[-1]
+
+
+def test_batches_are_what_the_model_predicts_and_recommends(
+    nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    expected.save(model)
+    # Row groups, and files without values.
+    cells = pd.read_parquet(data / "all.parquet").drop(columns="stars")
+    cells.head(100).to_csv(tmp_path / "few.csv", index=False)
+    files = [data / "all.parquet", tmp_path / "few.csv"]
+    seen: list[int] = []
+    words = {"workers": 2, "threads_per_worker": 1}
+    count = cluster.predict(model, files, out=tmp_path / "cells", std=True, interval=0.8, observe=seen.append, **words)
+    assert count == len(cells) + 100 == seen[-1] and len(seen) == 13
+    parts = sorted((tmp_path / "cells").iterdir())
+    assert len(parts) == 13 and not [part for part in parts if part.suffix != ".parquet"]
+    found = pd.concat([pd.read_parquet(part) for part in parts], ignore_index=True)
+    given = pd.concat([cells, cells.head(100)], ignore_index=True)
+    values, stds = expected.predict(given, return_std=True)
+    assert np.array_equal(found["predicted_stars"], values) and np.array_equal(found["std"], stds)
+    assert np.array_equal(found["low"], expected.predict_interval(given, level=0.8)[0])
+    assert list(found["user"]) == list(given["user"])
+
+    rows = cluster.recommend(model, "user", "film", out=tmp_path / "lists", n=3, **words)
+    lists = pd.concat([pd.read_parquet(part) for part in sorted((tmp_path / "lists").iterdir())], ignore_index=True)
+    wanted = expected.recommend("user", None, "film", n=3)
+    assert rows == len(lists) == len(wanted)
+    for column in ("user", "film", "rank", "predicted_stars", "reason"):
+        assert list(lists[column]) == list(wanted[column]), column
+
+
+def test_what_is_wrong_with_a_batch_is_a_sentence(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    expected.save(model, data=False)
+    words = {"out": tmp_path / "out", "workers": 1, "threads_per_worker": 1}
+    with pytest.raises(ValueError, match="training data are not with the model"):
+        cluster.recommend(model, "user", "film", entities=["u1"], **words)
+    with pytest.raises((KeyError, ValueError), match="user"):
+        cluster.predict(model, data / "films.csv", **words)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._coupled import Coupled
+from . import _batch
 from ._driver import Resources, run
 from ._files import unpacked as unpacked
 from ._worker import Plan
 
-__all__ = ["fit"]
+__all__ = ["fit", "predict", "recommend"]
 
 
 def paths_of(data: Any, what: str) -> list[str]:
@@ -91,3 +92,66 @@ def fit(
     tested = None if test is None else paths_of(test, "test")
     wanted = Resources(workers, threads_per_worker, memory_per_worker)
     return run(plan, paths_of(files, "files"), tested, wanted, address, observe)
+
+
+def predict(
+    model: str | os.PathLike[str],
+    files: Any,
+    *,
+    out: str | os.PathLike[str],
+    std: bool = False,
+    interval: float | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    memory_per_worker: int | None = None,
+    address: str = "auto",
+    observe: Callable[[int], object] | None = None,
+) -> int:
+    """Predicts the cells of tables on the workers of a Ray cluster, and writes them with their predictions as Parquet files.
+
+    Parameters
+    ----------
+    model : the folder of a model, or its address; every worker reads it and holds it.
+    files : Parquet or CSV files with a row per cell, as :func:`fit` takes them. A worker holds one row group, or one CSV file, at a time.
+    out : a folder for one file for each of these, or an address. A file has its name once it is whole; the same call writes it again.
+    std, interval : also the predictive standard deviation, and the bounds between which a value lies with this probability.
+    workers, threads_per_worker, memory_per_worker, address : as :func:`fit` has them.
+    observe : called with the number of cells so far.
+
+    Returns the number of cells. A worker that is lost is started again.
+    """
+    wanted = Resources(workers, threads_per_worker, memory_per_worker)
+    return _batch.predict(
+        os.fspath(model), paths_of(files, "files"), os.fspath(out), bool(std), interval, wanted, address, observe
+    )
+
+
+def recommend(
+    model: str | os.PathLike[str],
+    by: str,
+    items: str | None = None,
+    *,
+    out: str | os.PathLike[str],
+    entities: Sequence[Any] | None = None,
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    memory_per_worker: int | None = None,
+    address: str = "auto",
+    observe: Callable[[int], object] | None = None,
+    **words: Any,
+) -> int:
+    """Recommends items to the entities of a mode on the workers of a Ray cluster, and writes the lists as Parquet files.
+
+    Parameters
+    ----------
+    model : the folder of a model, or its address; every worker reads it and holds it.
+    by, items, words : as ``S3CMTF.recommend`` has them: ``n``, ``where``, ``at``, ``include_seen``, ``caution``, ``score``, ``clip``. A model that
+        was fitted on a cluster has no data with it, and needs ``include_seen=True``.
+    entities : for whom; None is all of the mode.
+    out, workers, threads_per_worker, memory_per_worker, address : as :func:`predict` has them.
+    observe : called with the number of rows so far.
+
+    Returns the number of rows.
+    """
+    wanted = Resources(workers, threads_per_worker, memory_per_worker)
+    return _batch.recommend(os.fspath(model), os.fspath(out), by, items, entities, words, wanted, address, observe)

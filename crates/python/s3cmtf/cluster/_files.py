@@ -81,12 +81,13 @@ def pieces(paths: list[str], workers: int) -> list[list[Piece]]:
     if len(files) >= workers or not all(name.endswith(PARQUET) for name in files):
         own = [[Piece(name) for name in files[worker::workers]] for worker in range(workers)]
     else:
-        groups = [Piece(name, (group,)) for name in files for group in range(_row_groups(name))]
+        groups = [Piece(name, (group,)) for name in files for group in range(row_groups(name))]
         own = [groups[len(groups) * worker // workers : len(groups) * (worker + 1) // workers] for worker in range(workers)]
     return [part for part in own if part]
 
 
-def _row_groups(path: str) -> int:
+def row_groups(path: str) -> int:
+    """How many row groups a Parquet file has."""
     import pyarrow.parquet as pq
 
     system, inside = filesystem(path)
@@ -99,15 +100,24 @@ def read(own: list[Piece], scratch: str) -> _s3cmtf.Table:
     if all(piece.groups is None for piece in own):
         return _s3cmtf.Table.files([local(piece.path, scratch) for piece in own], None, None)
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    tables = []
-    for piece in own:
-        system, inside = filesystem(piece.path)
-        tables.append(pq.ParquetFile(inside, filesystem=system).read_row_groups(list(piece.groups or ())))
     from .._tables import given
 
-    return given(pa.concat_tables(tables), "X")[0].table
+    return given(pa.concat_tables([arrow(piece) for piece in own]), "X")[0].table
+
+
+def arrow(piece: Piece) -> Any:
+    """A piece as a table of pyarrow."""
+    system, inside = filesystem(piece.path)
+    if piece.groups is not None:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(inside, filesystem=system).read_row_groups(list(piece.groups))
+    from pyarrow import csv
+
+    tabs = csv.ParseOptions(delimiter="\t") if ".tsv" in inside else None
+    with system.open_input_stream(inside) as stream:
+        return csv.read_csv(stream, parse_options=tabs)
 
 
 def local(path: str, scratch: str) -> str:
