@@ -5,15 +5,17 @@
     python benchmarks/cluster_scale.py --check [--full]   # workers on this machine; needs s3cmtf[cluster]
 
 The model: cores share the work on entries, which takes a time per entry and core; a worker receives the bytes that docs/cluster.md says, at some
-bandwidth; and each time that all workers meet takes a latency. For the table, the time per entry is that of the record of `bench bayes` on the shape of
-Netflix, 16 threads, and bandwidth and latency are said on the command line. `--check` finds all three on two shapes with one and two workers, predicts a
-third shape for 1 to 8 workers of two threads, and measures it. `--full` fits the shape of Netflix, with one process on all cores and with four
-workers that share them, and says how fast four workers load 100 million rows of Parquet.
+bandwidth; and each time that all workers meet takes a latency for each of them. For the table, the time per entry is that of the record of
+`bench bayes` on the shape of Netflix, 16 threads, and bandwidth and latency are said on the command line. `--check` finds bandwidth and latency on two other
+shapes, predicts a third one for 1 to 8 workers of two threads from how long one worker takes, and measures it; workers of one machine share its
+bandwidth. `--full` fits the shape of Netflix, with one process on all cores and with four workers that share them, and says how fast four workers
+load 100 million rows of Parquet.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -60,42 +62,33 @@ class Machine:
     seconds_per_entry: float
     """Of one core."""
     bandwidth: float
+    """Bytes per second that a worker receives."""
     latency: float
+    """Seconds of a meeting for each worker in it."""
 
-    def epoch(
-        self, shape: Shape, workers: int, threads: int, counted: float = 1.0
-    ) -> tuple[float, float]:
+    def epoch(self, shape: Shape, workers: int, threads: int, counted: float = 1.0) -> tuple[float, float]:
         """The seconds of computing and of exchange."""
         alone = shape.entries * self.seconds_per_entry / threads
         computing = alone * ((1 - CORE) / workers + CORE / min(workers, STRIPS))
         if workers == 1:
             return computing, 0.0
         meetings = len(shape.sizes) + PASSES + counted
-        return computing, shape.received(
-            workers, counted
-        ) / self.bandwidth + meetings * self.latency
+        return computing, shape.received(workers, counted) / self.bandwidth + meetings * workers * self.latency
 
 
 def recorded(rank: int) -> float:
     """Seconds of one core for an entry in an epoch: a + b J^2 through what was measured at two ranks."""
     rows = [json.loads(line) for line in RECORD.read_text().splitlines()]
     own = [row for row in rows if row.get("program") == "this"]
-    (low, one), (high, other) = sorted(
-        (row["rank"], row["seconds_per_epoch"] * row["threads"] / row["entries"])
-        for row in own
-    )[:2]
+    (low, one), (high, other) = sorted((row["rank"], row["seconds_per_epoch"] * row["threads"] / row["entries"]) for row in own)[:2]
     slope = (other - one) / (high**2 - low**2)
     return one + slope * (rank**2 - low**2)
 
 
 def table(args: argparse.Namespace) -> None:
     machine = Machine(recorded(args.rank), args.bandwidth * 1e9 / 8, args.latency)
-    print(
-        f"Rank {args.rank}, {args.cores} cores per node, {args.bandwidth:g} Gbit/s, {1e3 * args.latency:g} ms per meeting:\n"
-    )
-    print(
-        "| entries | rows of the modes | nodes | computing | exchange | an epoch | 120 epochs | memory of a node |"
-    )
+    print(f"Rank {args.rank}, {args.cores} cores per node, {args.bandwidth:g} Gbit/s, {1e3 * args.latency:g} ms for each node of a meeting:\n")
+    print("| entries | rows of the modes | nodes | computing | exchange | an epoch | 120 epochs | memory of a node |")
     print("|---|---|---|---|---|---|---|---|")
     for entries, sizes in ((1e9, (10**7, 10**6, 120)), (1e10, (10**8, 10**7, 120))):
         shape = Shape(entries, sizes, args.rank)
@@ -116,13 +109,14 @@ def write(folder: Path, shape: Shape) -> list[str]:
     import pyarrow.parquet as pq
 
     paths, parts = [], 16
+    # Rows with many entries are anywhere among the others.
+    order = [np.random.default_rng(100 + mode).permutation(size).astype(np.int32) for mode, size in enumerate(shape.sizes)]
     for part in range(parts):
         generator = np.random.default_rng(part)
         count = int(shape.entries) // parts
-        columns = {
-            f"mode{mode}": (size * generator.random(count) ** 2).astype(np.int32)
-            for mode, size in enumerate(shape.sizes)
-        }
+        columns = {}
+        for mode, (size, own) in enumerate(zip(shape.sizes, order, strict=True)):
+            columns[f"mode{mode}"] = own[(size * generator.random(count) ** 2).astype(np.int32)]
         columns["value"] = generator.normal(size=count).astype(np.float32)
         paths.append(str(folder / f"part-{part}.parquet"))
         pq.write_table(pa.table(columns), paths[-1])
@@ -134,9 +128,10 @@ class Measured:
     epoch: float
     """The median seconds of an epoch, exchange included."""
     exchange: float
-    received: float
     loading: float
-    """Of the whole run, of the worker that has most of it."""
+    """Of the worker that has most of it, like the exchange."""
+    received: float
+    """The mean over workers."""
 
 
 def modes(shape: Shape) -> list[str]:
@@ -156,14 +151,10 @@ def settings(shape: Shape, epochs: int) -> dict[str, object]:
 
 def median(seconds: list[float]) -> float:
     """The median epoch, of the seconds that a run has taken after each."""
-    return statistics.median(
-        after - before for before, after in zip(seconds, seconds[1:], strict=False)
-    )
+    return statistics.median(after - before for before, after in itertools.pairwise(seconds))
 
 
-def measured(
-    files: list[str], shape: Shape, workers: int, threads: int, epochs: int
-) -> Measured:
+def measured(files: list[str], shape: Shape, workers: int, threads: int, epochs: int) -> Measured:
     from s3cmtf import cluster
 
     seconds: list[float] = []
@@ -179,16 +170,9 @@ def measured(
         "observe": observe,
     }
     _, used = cluster.fit(files, **words, workers=workers, threads_per_worker=threads)
-    most = {
-        name: max(float(one[name]) for one in used)
-        for name in ("exchange_seconds", "received", "loading_seconds")
-    }
-    return Measured(
-        median(seconds),
-        most["exchange_seconds"],
-        most["received"],
-        most["loading_seconds"],
-    )
+    received = statistics.mean(one["received"] for one in used)
+    exchange, loading = (max(one[name] for one in used) for name in ("exchange_seconds", "loading_seconds"))
+    return Measured(median(seconds), exchange, loading, received)
 
 
 # Epochs of two runs, whose difference is what epochs take without start and end. A quarter of them count.
@@ -197,14 +181,9 @@ SHORT, LONG, COUNTED = 4, 16, 0.25
 
 def per_epoch(files: list[str], shape: Shape, workers: int, threads: int) -> Measured:
     """A run whose exchange and bytes are those of an epoch."""
-    short, long = (
-        measured(files, shape, workers, threads, epochs) for epochs in (SHORT, LONG)
-    )
-    exchange, received = (
-        (a - b) / (LONG - SHORT)
-        for a, b in ((long.exchange, short.exchange), (long.received, short.received))
-    )
-    return Measured(long.epoch, exchange, received, long.loading)
+    short, long = (measured(files, shape, workers, threads, epochs) for epochs in (SHORT, LONG))
+    exchange, received = ((a - b) / (LONG - SHORT) for a, b in ((long.exchange, short.exchange), (long.received, short.received)))
+    return Measured(long.epoch, exchange, long.loading, received)
 
 
 THREADS = 2
@@ -212,37 +191,35 @@ THREADS = 2
 
 def check(folder: Path, scale: float) -> None:
     cores = len(os.sched_getaffinity(0))
-    threads = min(THREADS, cores)
-    entries_only, rows_only = (
-        Shape(4e6 * scale, (2_000, 1_000, 12)),
-        Shape(3e5 * scale, (300_000, 100_000, 12)),
-    )
+    threads = min(THREADS, cores // 2)
+    counts = [count for count in (1, 2, 4, 8) if count * threads <= cores]
+    entries_only, rows_only = Shape(4e6 * scale, (2_000, 1_000, 12)), Shape(1.2e6 * scale, (1_200_000, 300_000, 12))
     third = Shape(2e7 * scale, (480_000, 17_700, 74))
     files = {}
     for number, shape in enumerate((entries_only, rows_only, third)):
         place = folder / str(number)
         place.mkdir()
         files[shape] = write(place, shape)
-    alone = measured(files[third], third, 1, threads, SHORT)
-    few, many = (
-        per_epoch(files[shape], shape, 2, max(1, min(threads, cores // 2)))
-        for shape in (entries_only, rows_only)
-    )
-    bandwidth = (many.received - few.received) / max(many.exchange - few.exchange, 1e-9)
-    latency = max(few.exchange - few.received / bandwidth, 0.0) / (
-        len(third.sizes) + PASSES + COUNTED
-    )
-    machine = Machine(alone.epoch * threads / third.entries, bandwidth, latency)
+
+    def beyond(shape: Shape, workers: int) -> tuple[float, float]:
+        """What an epoch of several workers takes beyond their part of one worker's, and the bytes that each receives in it."""
+        one, several = measured(files[shape], shape, 1, threads, LONG), per_epoch(files[shape], shape, workers, threads)
+        return max(several.epoch - one.epoch / workers, 0.0), several.received
+
+    most = counts[-1]
+    (meeting, _), (exchange, received) = beyond(entries_only, most), beyond(rows_only, most)
+    latency = meeting / (len(third.sizes) + PASSES + COUNTED) / most
+    shared = received * most / max(exchange - meeting, 1e-9)
+    alone = measured(files[third], third, 1, threads, LONG)
     print(
-        f"{1e9 * machine.seconds_per_entry:.0f} ns per entry and core, {bandwidth / 1e9:.2f} GB/s, {1e3 * machine.latency:.1f} ms per meeting; "
+        f"{1e3 * latency:.2f} ms for each worker of a meeting, {shared / 1e9:.2f} GB/s for all workers together; "
         f"{third.entries:.0f} entries, {threads} threads for each worker:\n"
     )
-    print(
-        "| workers | predicted | measured | ratio | bytes by the formula | received |\n|---|---|---|---|---|---|"
-    )
-    for workers in (count for count in (1, 2, 4, 8) if count * threads <= cores):
+    print("| workers | predicted | measured | ratio | bytes by the formula | received |\n|---|---|---|---|---|---|")
+    for workers in counts:
+        machine = Machine(alone.epoch * threads / third.entries, shared / workers, latency)
         predicted = sum(machine.epoch(third, workers, threads, COUNTED))
-        found = per_epoch(files[third], third, workers, threads)
+        found = per_epoch(files[third], third, workers, threads) if workers > 1 else alone
         print(
             f"| {workers} | {predicted:.3f} s | {found.epoch:.3f} s | {predicted / found.epoch:.2f} "
             f"| {third.received(workers, COUNTED) / 1e6:.1f} MB | {found.received / 1e6:.1f} MB |",
@@ -262,18 +239,12 @@ def full(folder: Path, scale: float) -> None:
     workers = 4 if cores >= 4 else cores
     found = measured(files, shape, workers, cores // workers, epochs)
     start = time.perf_counter()
-    model = s3cmtf.S3CMTF(
-        rank=10, epochs=epochs, seed=1, without=["choice"], device="cpu", n_jobs=cores
-    )
+    model = s3cmtf.S3CMTF(rank=10, epochs=epochs, seed=1, without=["choice"], device="cpu", n_threads=cores)
     model.fit(files, modes=modes(shape), value="value")
     wall, alone = time.perf_counter() - start, median(list(model.history_["seconds"]))
     print(f"\n{shape.entries:.0f} entries, the shape of Netflix, rank 10:\n")
-    print(
-        "| | an epoch | ratio | loading and shuffling | rows/s |\n|---|---|---|---|---|"
-    )
-    print(
-        f"| one process, {cores} threads | {alone:.3f} s | 1 | {wall:.1f} s in all | |"
-    )
+    print("| | an epoch | ratio | loading and shuffling | rows/s |\n|---|---|---|---|---|")
+    print(f"| one process, {cores} threads | {alone:.3f} s | 1 | {wall:.1f} s in all | |")
     rate = shape.entries / found.loading / 1e6
     print(
         f"| {workers} workers of {cores // workers} | {found.epoch:.3f} s | {found.epoch / alone:.2f} | {found.loading:.1f} s | {rate:.1f} M |",
@@ -283,20 +254,12 @@ def full(folder: Path, scale: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--check", action="store_true", help="measure workers on this machine"
-    )
-    parser.add_argument(
-        "--full", action="store_true", help="with --check: the shape of Netflix, too"
-    )
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="with --check: so many of the entries"
-    )
+    parser.add_argument("--check", action="store_true", help="measure workers on this machine")
+    parser.add_argument("--full", action="store_true", help="with --check: the shape of Netflix, too")
+    parser.add_argument("--scale", type=float, default=1.0, help="with --check: so many of the entries")
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--cores", type=int, default=16, help="of a node")
-    parser.add_argument(
-        "--bandwidth", type=float, default=25.0, help="of a node's link, in Gbit/s"
-    )
+    parser.add_argument("--bandwidth", type=float, default=25.0, help="of a node's link, in Gbit/s")
     parser.add_argument(
         "--latency",
         type=float,
