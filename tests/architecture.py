@@ -28,7 +28,7 @@ CRATES = {
     "s3cmtf-python": {"s3cmtf"},
 }
 
-# What each module of the library may use. `params`, `error`, `likelihood` and `nodes` are for everybody.
+# What each module of the library may use. `params`, `error`, `likelihood`, `nodes` and `parallel` are for everybody.
 LAYERS = ["table", "problem", "layout", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
 MODULES |= {"discovery": {"table", "problem", "model"}}
@@ -36,8 +36,8 @@ MODULES |= {"report": {"table", "problem", "model", "training", "discovery"}}
 MODULES |= {"tune": {"table", "problem", "model", "training"}, "prepare": {"table", "problem"}}
 MODULES |= {"input": {"table", "problem", "model", "prepare", "files"}}
 MODULES |= {"world": {"table", "problem"}, "synthetic": {"problem"}, "params": {"table", "problem"}, "error": set(), "likelihood": set()}
-MODULES |= {"nodes": set()}
-EVERYBODYS = {"params", "error", "likelihood", "nodes"}
+MODULES |= {"nodes": set(), "parallel": set()}
+EVERYBODYS = {"params", "error", "likelihood", "nodes", "parallel"}
 
 # Where `unsafe` may be.
 CUDA = ROOT / "crates" / "cuda" / "src"

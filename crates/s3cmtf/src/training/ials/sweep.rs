@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use s3cmtf_kernels::{Level, NormalEquations};
 
 use super::choices::Choices;
 use super::setting::Setting;
+use crate::parallel;
 use crate::training::cholesky;
 use crate::training::coupled::{Scaled, Side};
 use crate::training::dense::add_square;
@@ -104,9 +104,11 @@ impl Objective<'_> {
             .map(|(scaled, columns)| scaled.side(columns, rank).times(self.setting.couple))
             .collect();
         let mut rows = vec![0.0f32; choices.rows[mode] * rank];
-        rows.par_chunks_exact_mut(rank).enumerate().for_each_init(
+        parallel::chunks_mut_with(
+            &mut rows,
+            rank,
             || Scratch::new(rank, self.level),
-            |scratch, (row, target)| {
+            |scratch, row, target| {
                 scratch.sums.fill(0.0);
                 if mode == choices.items {
                     self.add_item(state, row, scratch);
@@ -208,10 +210,9 @@ impl Objective<'_> {
             scratch.sums.truncate(rank * rank);
             scratch.sums
         };
-        let pieces: Vec<Vec<f64>> = (0..view.rows().div_ceil(PIECE))
-            .into_par_iter()
-            .map(|number| piece(number * PIECE..((number + 1) * PIECE).min(view.rows())))
-            .collect();
+        let pieces = parallel::map(view.rows().div_ceil(PIECE), |number| {
+            piece(number * PIECE..((number + 1) * PIECE).min(view.rows()))
+        });
         let mut sum = vec![0.0; rank * rank];
         for piece in pieces {
             sum.iter_mut().zip(piece).for_each(|(sum, piece)| *sum += piece);
@@ -222,14 +223,14 @@ impl Objective<'_> {
     /// The sum over choices of the squared distance of their score from 1.
     pub(super) fn squared_errors(&self, state: &State) -> f64 {
         let view = &self.choices.views[self.choices.users];
-        let users = (0..view.rows().div_ceil(PIECE)).into_par_iter().map(|number| {
+        let sums: Vec<f64> = parallel::map(view.rows().div_ceil(PIECE), |number| {
             let rows = number * PIECE..((number + 1) * PIECE).min(view.rows());
             let mut scores = Scores::new(view, self.rank);
             let runs = view.row_runs(rows);
             runs.map(|run| scores.of(state, &run).map(|score| (1.0 - f64::from(score)).powi(2)).sum::<f64>())
                 .sum()
         });
-        users.collect::<Vec<f64>>().into_iter().sum()
+        sums.into_iter().sum()
     }
 }
 
