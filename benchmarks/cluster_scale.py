@@ -263,8 +263,8 @@ def main() -> None:
     parser.add_argument(
         "--latency",
         type=float,
-        default=0.01,
-        help="of a meeting of all workers, in seconds",
+        default=0.0007,
+        help="of a meeting, in seconds for each worker in it",
     )
     args = parser.parse_args()
     if not args.check:

@@ -6,6 +6,7 @@
 3. `unsafe` occurs in the kernels, and in the files of cuda that call a driver, alone.
 4. Files do not use each other in a circle, in Rust or in Python: tests/circles.py says what counts. Those in KNOWN are left.
 5. Nothing is left undone: no todo!(), no unimplemented!(), no ignored test.
+6. The library's parallel loops are those of its room `parallel`: rayon's own are compiled anew for each closure.
 """
 
 import json
@@ -28,7 +29,7 @@ CRATES = {
     "s3cmtf-python": {"s3cmtf"},
 }
 
-# What each module of the library may use. `params`, `error`, `likelihood` and `nodes` are for everybody.
+# What each module of the library may use. `params`, `error`, `likelihood`, `nodes` and `parallel` are for everybody.
 LAYERS = ["table", "problem", "layout", "model", "training", "files"]
 MODULES = {name: set(LAYERS[:level]) for level, name in enumerate(LAYERS)}
 MODULES |= {"discovery": {"table", "problem", "model"}}
@@ -36,8 +37,8 @@ MODULES |= {"report": {"table", "problem", "model", "training", "discovery"}}
 MODULES |= {"tune": {"table", "problem", "model", "training"}, "prepare": {"table", "problem"}}
 MODULES |= {"input": {"table", "problem", "model", "prepare", "files"}}
 MODULES |= {"world": {"table", "problem"}, "synthetic": {"problem"}, "params": {"table", "problem"}, "error": set(), "likelihood": set()}
-MODULES |= {"nodes": set()}
-EVERYBODYS = {"params", "error", "likelihood", "nodes"}
+MODULES |= {"nodes": set(), "parallel": set()}
+EVERYBODYS = {"params", "error", "likelihood", "nodes", "parallel"}
 
 # Where `unsafe` may be.
 CUDA = ROOT / "crates" / "cuda" / "src"
@@ -179,6 +180,9 @@ def word_faults(code_of: dict[Path, str]) -> list[str]:
                 faults.append(f"{place(path, code, match.start())}: unsafe outside the kernels and calls of a driver")
         for match in re.finditer(r"\b(?:todo|unimplemented)!\s*\(|#\[ignore\b", code):
             faults.append(f"{place(path, code, match.start())}: {match.group()} is something left undone")
+        if LIBRARY in path.parents:
+            for match in re.finditer(r"\b(?:into_)?par_(?:iter|chunks|bridge|extend)\w*", code):
+                faults.append(f"{place(path, code, match.start())}: {match.group()} where crate::parallel would do")
     return faults
 
 

@@ -13,7 +13,8 @@ from ._tables import Given, given
 def fit_on_cluster(files: Any, said: dict[str, Any], refused: dict[str, Any]) -> tuple[_s3cmtf.Run, Given]:
     """The run of workers, loaded here, and its table; ``refused`` are words that one machine has and a cluster has not."""
     # Only here: it needs packages that need not be there.
-    from .cluster import fit, paths_of, unpacked
+    from .cluster._files import unpacked
+    from .cluster._fit import fit, paths_of
 
     for name, value in refused.items():
         if value is not None:

@@ -12,7 +12,7 @@ import pytest
 import ray
 
 import s3cmtf
-from s3cmtf import cluster
+from s3cmtf import batch, cluster
 from s3cmtf.cluster._files import Checkpoints, expanded, pieces
 from s3cmtf.cluster._table import table
 
@@ -222,7 +222,7 @@ def test_batches_are_what_the_model_predicts_and_recommends(
     files = [data / "all.parquet", tmp_path / "few.csv"]
     seen: list[int] = []
     words = {"workers": 2, "threads_per_worker": 1}
-    count = cluster.predict(model, files, out=tmp_path / "cells", std=True, interval=0.8, observe=seen.append, **words)
+    count = batch.predict(model, files, out=tmp_path / "cells", std=True, interval=0.8, observe=seen.append, **words)
     assert count == len(cells) + 100 == seen[-1] and len(seen) == 13
     parts = sorted((tmp_path / "cells").iterdir())
     assert len(parts) == 13 and not [part for part in parts if part.suffix != ".parquet"]
@@ -233,7 +233,7 @@ def test_batches_are_what_the_model_predicts_and_recommends(
     assert np.array_equal(found["low"], expected.predict_interval(given, level=0.8)[0])
     assert list(found["user"]) == list(given["user"])
 
-    rows = cluster.recommend(model, "user", "film", out=tmp_path / "lists", n=3, **words)
+    rows = batch.recommend(model, "user", "film", out=tmp_path / "lists", n=3, **words)
     lists = pd.concat([pd.read_parquet(part) for part in sorted((tmp_path / "lists").iterdir())], ignore_index=True)
     wanted = expected.recommend("user", None, "film", n=3)
     assert rows == len(lists) == len(wanted)
@@ -246,6 +246,6 @@ def test_what_is_wrong_with_a_batch_is_a_sentence(nodes, data: Path, expected: s
     expected.save(model, data=False)
     words = {"out": tmp_path / "out", "workers": 1, "threads_per_worker": 1}
     with pytest.raises(ValueError, match="training data are not with the model"):
-        cluster.recommend(model, "user", "film", entities=["u1"], **words)
+        batch.recommend(model, "user", "film", entities=["u1"], **words)
     with pytest.raises((KeyError, ValueError), match="user"):
-        cluster.predict(model, data / "films.csv", **words)
+        batch.predict(model, data / "films.csv", **words)

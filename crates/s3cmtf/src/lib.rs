@@ -55,6 +55,7 @@ mod layout;
 mod likelihood;
 mod model;
 mod nodes;
+mod parallel;
 mod params;
 #[cfg(feature = "tables")]
 mod prepare;

@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import _s3cmtf
 from .._coupled import Coupled
-from . import fit, predict, recommend
+from ..batch import predict, recommend
+from . import fit
 from ._table import table
 
 KINDS = ("zeros", "missing", "graph")

@@ -9,14 +9,13 @@
 //! every concept. It is then a concept of its own, the level, and the others are turned around it: they are what is liked by
 //! some and not by others, and mean nothing to the average entity of the other modes.
 
-use rayon::prelude::*;
-
 use super::matrix::{Moments, eigen, product};
 use super::metric::{LEAST, LEVEL, Metric};
 use super::rotation::varimax;
 use super::space::is_nonnegative;
 use crate::Model;
 use crate::model::Core;
+use crate::parallel;
 
 /// Concepts that have a smaller part than this of what varies are noise.
 pub(crate) const WEAK: f64 = 0.005;
@@ -111,14 +110,15 @@ impl ModeBasis {
         for (concept, &k) in kept.iter().enumerate() {
             directions[concept * rank + k] = roots[k];
         }
-        let scores = factor
-            .values()
-            .par_chunks_exact(rank)
-            .flat_map_iter(|row| kept.iter().map(|&k| (f64::from(row[k]) / roots[k]) as f32));
+        let scores = parallel::gather(factor.rows(), 1, |rows, scores| {
+            for row in rows.map(|row| factor.row(row)) {
+                scores.extend(kept.iter().map(|&k| (f64::from(row[k]) / roots[k]) as f32));
+            }
+        });
         ModeBasis {
             around_mean: false,
             concepts: kept.len(),
-            scores: scores.collect(),
+            scores,
             directions,
             strengths: strengths.into_iter().map(|(strength, _)| strength).collect(),
             level: None,
@@ -165,8 +165,7 @@ impl ModeBasis {
             .iter()
             .map(|(value, axis)| along(axis).into_iter().map(|part| part / value.sqrt()).collect())
             .collect();
-        let points: Vec<Vec<f64>> =
-            factor.values().par_chunks_exact(rank).map(|row| project(row, &scaled)).collect();
+        let points = parallel::map(factor.rows(), |row| project(factor.row(row), &scaled));
         let rotation = varimax(&points, strong);
         let turned = |concept: usize| -> Vec<f64> {
             let mut sum = vec![0.0; rank];
@@ -203,11 +202,11 @@ impl ModeBasis {
             .iter()
             .map(|(_, root, along, ..)| along.iter().map(|value| value / root).collect())
             .collect();
-        let scores = factor
-            .values()
-            .par_chunks_exact(rank)
-            .flat_map_iter(|row| project(row, &unit).into_iter().map(|score| score as f32))
-            .collect();
+        let scores = parallel::gather(factor.rows(), 1, |rows, scores| {
+            for row in rows {
+                scores.extend(project(factor.row(row), &unit).into_iter().map(|score| score as f32));
+            }
+        });
         ModeBasis {
             around_mean: true,
             concepts: found.len(),

@@ -8,10 +8,9 @@
 //! How little is known of a prediction is such a product too, of other queries and other rows (see `variance.rs`), and so is how likely
 //! it is chosen.
 
-use rayon::prelude::*;
-
 use super::known::Seen;
 use crate::likelihood::Likelihood;
+use crate::parallel;
 
 /// Items side by side in a panel, and users that are dealt with at once: their sums stay in registers.
 const LANES: usize = 8;
@@ -105,7 +104,7 @@ pub(super) fn best<Q: Fn(u32, &mut [f32]) + Sync, D: Fn(u32, &mut [f32]) + Sync>
     second: Option<(Second, &Search<'_, D>)>,
 ) -> Vec<Vec<Best>> {
     let of_some = |users: &[u32]| best_of(users, top, open, values, second);
-    users.par_chunks(USERS).flat_map_iter(of_some).collect()
+    parallel::map_of(users.chunks(USERS), of_some).into_iter().flatten().collect()
 }
 
 fn best_of<Q: Fn(u32, &mut [f32]), D: Fn(u32, &mut [f32])>(

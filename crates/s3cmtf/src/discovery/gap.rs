@@ -2,12 +2,12 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::kmeans::{Search, means};
 use super::known;
 use super::matrix::{Moments, eigen};
+use crate::parallel;
 use crate::{Error, Factor, Model};
 
 /// Points beyond this many are not looked at; a few thousand tell as much.
@@ -60,17 +60,14 @@ pub(super) fn gap_curve(points: &[f32], size: usize, most: usize, seed: u64) -> 
     let count = points.len() / size;
     let most = most.clamp(1, count.max(1));
     let empty = Empty::around(&points, size);
-    let sets: Vec<Vec<f64>> = (0..=SETS)
-        .into_par_iter()
-        .map(|set| {
-            let drawn = if set == 0 { points.clone() } else { empty.draw(count, seed ^ (set << 32)) };
-            let scatter = |k: usize| {
-                let search = Search { starts: STARTS, close: CLOSE, seed: seed ^ (k as u64) };
-                means(&drawn, size, k, search).scatter
-            };
-            (1..=most).map(|k| scatter(k).max(f64::MIN_POSITIVE).ln()).collect()
-        })
-        .collect();
+    let sets: Vec<Vec<f64>> = parallel::map_of(0..=SETS, |set| {
+        let drawn = if set == 0 { points.clone() } else { empty.draw(count, seed ^ (set << 32)) };
+        let scatter = |k: usize| {
+            let search = Search { starts: STARTS, close: CLOSE, seed: seed ^ (k as u64) };
+            means(&drawn, size, k, search).scatter
+        };
+        (1..=most).map(|k| scatter(k).max(f64::MIN_POSITIVE).ln()).collect()
+    });
     let of_k = |k: usize| {
         let logs: Vec<f64> = sets[1..].iter().map(|set| set[k - 1]).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;

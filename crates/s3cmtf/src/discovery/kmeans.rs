@@ -2,7 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
+
+use crate::parallel;
 
 /// Points are summed in pieces of this many, in a fixed order, so that sums do not depend on the threads.
 const PIECE: usize = 2048;
@@ -101,10 +102,12 @@ fn spread_out(points: &[f32], blocks: &Blocks, k: usize, seed: u64) -> Vec<f32> 
     let mut distances = vec![f64::INFINITY; count];
     while centres.len() < k * size {
         let last = &centres[centres.len() - size..];
-        let each = distances.par_chunks_mut(LANES).zip(blocks.values.par_chunks_exact(size));
-        each.with_min_len(PIECE / LANES).for_each(|(distances, block)| {
-            for (distance, to_last) in distances.iter_mut().zip(squared(block, last)) {
-                *distance = distance.min(f64::from(to_last));
+        parallel::chunks_mut(&mut distances, PIECE, |piece, distances| {
+            let blocks = blocks.values[piece * PIECE / LANES * size..].chunks_exact(size);
+            for (distances, block) in distances.chunks_mut(LANES).zip(blocks) {
+                for (distance, to_last) in distances.iter_mut().zip(squared(block, last)) {
+                    *distance = distance.min(f64::from(to_last));
+                }
             }
         });
         let total: f64 = distances.iter().sum();
@@ -123,8 +126,7 @@ fn spread_out(points: &[f32], blocks: &Blocks, k: usize, seed: u64) -> Vec<f32> 
 fn assign(blocks: &Blocks, centres: &[f32]) -> (Vec<(u32, f64)>, f64) {
     let &Blocks { size, count, .. } = blocks;
     let mut found = vec![(0u32, 0.0f64); count];
-    let each = found.par_chunks_mut(LANES).zip(blocks.values.par_chunks_exact(size));
-    each.with_min_len(PIECE / 8 / LANES).for_each(|(found, block)| {
+    let look = |block: &[[f32; LANES]], found: &mut [(u32, f64)]| {
         let (mut nearest, mut least) = ([0u32; LANES], [f32::INFINITY; LANES]);
         for (centre, place) in centres.chunks_exact(size).zip(0u32..) {
             let distances = squared(block, centre);
@@ -137,9 +139,13 @@ fn assign(blocks: &Blocks, centres: &[f32]) -> (Vec<(u32, f64)>, f64) {
         }
         let both = nearest.into_iter().zip(least);
         found.iter_mut().zip(both).for_each(|(found, (centre, least))| *found = (centre, f64::from(least)));
+    };
+    parallel::chunks_mut(&mut found, PIECE / 8, |piece, found| {
+        let blocks = blocks.values[piece * (PIECE / 8) / LANES * size..].chunks_exact(size);
+        found.chunks_mut(LANES).zip(blocks).for_each(|(found, block)| look(block, found));
     });
     let sums: Vec<f64> =
-        found.par_chunks(PIECE).map(|piece| piece.iter().map(|(_, distance)| distance).sum()).collect();
+        parallel::map_of(found.chunks(PIECE), |piece| piece.iter().map(|(_, distance)| distance).sum());
     let total = sums.into_iter().sum();
     (found, total)
 }

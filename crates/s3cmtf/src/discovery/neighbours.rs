@@ -1,8 +1,7 @@
 //! Items that are like others by who has them: the baseline of recommendations that needs no model.
 
-use rayon::prelude::*;
-
 use super::known::Seen;
+use crate::parallel;
 
 /// How many neighbours an item has at most.
 const NEIGHBOURS: usize = 200;
@@ -44,7 +43,7 @@ impl Neighbours {
             }
             like
         };
-        Neighbours((0..items).into_par_iter().map_init(|| vec![0; items], neighbours).collect())
+        Neighbours(parallel::map_with(0..items, || vec![0; items], neighbours))
     }
 
     /// The best items for one who has some, the best first; what they have is left out.

@@ -4,7 +4,6 @@
 //! how strong each concept of the other modes is for this user. Here that is done with the concepts that can be read (see
 //! `basis.rs`), and the same numbers say which concept a recommendation is owed to.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::basis::ModeBasis;
@@ -15,6 +14,7 @@ use super::observed::{Observed, ObservedMatrix};
 use super::recommend::Recommender;
 use super::{Scored, known};
 use crate::model::Core;
+use crate::parallel;
 use crate::{Error, Model, Problem};
 
 /// The concepts of the items, and what they are worth to each.
@@ -171,7 +171,7 @@ impl<'a> Reasons<'a> {
             let adds = self.adds(model.factors()[*by].row(row as usize));
             best.iter().map(|best| self.reason(&adds, best.row as usize)).collect()
         };
-        rows.par_iter().zip(best).map(of_row).collect()
+        parallel::map_of(rows.iter().zip(best), of_row)
     }
 
     fn reason(&self, adds: &[f64], item: usize) -> Option<Reason> {
@@ -211,7 +211,9 @@ impl<'a> Reasons<'a> {
     pub fn words_of(&self, reasons: &[Vec<Option<Reason>>]) -> Vec<String> {
         let words =
             |reason: &Option<Reason>| reason.as_ref().map_or(String::new(), |reason| self.words(reason));
-        reasons.par_iter().flat_map_iter(|reasons| reasons.iter().map(words)).collect()
+        parallel::gather(reasons.len(), 1, |rows, found| {
+            found.extend(reasons[rows].iter().flatten().map(words));
+        })
     }
 
     /// What the item has and that end of the concept goes with: of each matrix the column that goes with it most. Where the item

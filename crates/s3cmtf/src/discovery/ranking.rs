@@ -3,13 +3,13 @@
 use hashbrown::{HashMap, HashSet};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::ease::Ease;
 use super::neighbours::Neighbours;
 use super::recommend::{RankBy, Recommender};
 use super::{SEED, TOP, known};
+use crate::parallel;
 use crate::problem::UNKNOWN;
 use crate::{Entries, Error, Model, Problem};
 
@@ -200,7 +200,7 @@ pub fn rankings(
     let ease = recommender.all_seen().filter(|_| params.baselines).and_then(|seen| {
         let ease = Ease::new(seen, users, all)?;
         let lists: Vec<Vec<u32>> =
-            wanted.par_iter().map(|(row, _)| ease.best(*row as usize, seen.with(*row as usize), k)).collect();
+            parallel::map_of(&wanted, |(row, _)| ease.best(*row as usize, seen.with(*row as usize), k));
         let mut tallies = Tallies::new(lengths);
         let both = lists.into_iter().zip(&wanted);
         both.for_each(|(list, (_, relevant))| tallies.add(list.into_iter(), relevant));

@@ -1,12 +1,12 @@
 //! What to recommend: the entities of a mode with the highest predictions for one of another.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::best::{Best, Open, Panels, Search, Second, best};
 use super::known::{self, Seen};
 use super::variance::PredictiveVariance;
 use crate::model::{Choice, Core};
+use crate::parallel;
 use crate::table::did_you_mean;
 use crate::{Absent, Error, Model, Problem};
 
@@ -352,7 +352,7 @@ impl<'a> Recommender<'a> {
         let mut query = vec![0.0; factor.rank()];
         self.query(row, &mut query);
         let dot = |item: &[f32]| item.iter().zip(&query).map(|(a, b)| a * b).sum();
-        factor.values().par_chunks_exact(factor.rank()).map(dot).collect()
+        parallel::numbers(factor.rows(), |item| dot(factor.row(item)))
     }
 }
 

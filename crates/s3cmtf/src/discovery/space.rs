@@ -1,10 +1,9 @@
 //! The rows of a mode as points, such that those are near each other that predictions treat alike.
 
-use rayon::prelude::*;
-
 use super::matrix::{Moments, eigen};
 use super::metric::Metric;
 use crate::Model;
+use crate::parallel;
 
 /// Points of this likeness go in the same direction.
 const SAME: f64 = 0.9995;
@@ -26,7 +25,7 @@ impl Space {
     /// The space of a mode, with or without the level.
     pub fn new(model: &Model, mode: usize, level: bool) -> Self {
         let (size, mut points) = coordinates(model, mode, level);
-        points.par_chunks_exact_mut(size).for_each(|point| {
+        parallel::chunks_mut(&mut points, size, |_, point| {
             let length = point.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
             if length > 0.0 {
                 point.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
@@ -75,7 +74,10 @@ impl Space {
             let terms = point.iter().zip(axis).zip(&moments.mean);
             terms.map(|((&value, axis), mean)| (f64::from(value) - mean) * axis).sum::<f64>() as f32
         };
-        self.points.par_chunks_exact(self.size).map(|point| [along(point, 0), along(point, 1)]).collect()
+        parallel::map(self.points.len() / self.size, |row| {
+            let point = &self.points[row * self.size..][..self.size];
+            [along(point, 0), along(point, 1)]
+        })
     }
 }
 
@@ -105,6 +107,6 @@ fn coordinates(model: &Model, mode: usize, level: bool) -> (usize, Vec<f32>) {
         };
         axes.iter().map(along).collect()
     };
-    let points: Vec<Vec<f32>> = factor.values().par_chunks_exact(rank).map(point).collect();
+    let points = parallel::map(factor.rows(), |row| point(factor.row(row)));
     (rank, points.concat())
 }

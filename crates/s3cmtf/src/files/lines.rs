@@ -1,8 +1,7 @@
 //! From text to columns of numbers: the parser behind every table.
 
-use rayon::prelude::*;
-
 use super::number::{BadIndex, LARGEST_INDEX, parse_id, parse_value};
+use crate::parallel;
 
 /// Text is parsed in pieces of about this size: small enough to keep all threads busy to the end of a file.
 const PIECE: usize = 1 << 20;
@@ -90,8 +89,7 @@ impl Columns {
     fn parse_pieces(&mut self, text: &[u8], layout: Layout, size: usize) -> Result<u64, BadLine> {
         // All pieces are finished even when one is bad: a parallel stop at the first error found would report
         // whichever line a thread came upon first.
-        let pieces: Vec<Piece> =
-            split(text, size).into_par_iter().map(|piece| parse_piece(piece, layout)).collect();
+        let pieces = parallel::map_of(split(text, size), |piece| parse_piece(piece, layout));
         let mut before = 0;
         self.ids.resize(layout.indices, Vec::new());
         for piece in pieces {

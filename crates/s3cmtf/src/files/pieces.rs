@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::parallel;
 
 /// The bytes of a piece: few enough to be in a cache when they are turned into numbers.
 const PIECE: usize = 1 << 20;
@@ -44,7 +45,7 @@ pub(super) fn check<T: Number>(numbers: &[T]) -> String {
         T::write(piece, bytes);
         xxh3_64(bytes)
     };
-    together(numbers.par_chunks(PIECE / T::BYTES).map_init(Vec::new, hash).collect())
+    together(parallel::map_with(numbers.chunks(PIECE / T::BYTES), Vec::new, hash))
 }
 
 fn together(hashes: Vec<u64>) -> String {
@@ -65,29 +66,27 @@ pub(super) fn write<T: Number>(numbers: &[T], out: &mut dyn Write) -> io::Result
 
 /// The check of `len` bytes of an array that start at `offset`, which are not kept.
 pub(super) fn check_in_file(file: &File, offset: u64, len: usize) -> io::Result<String> {
-    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
-    let hashes = pieces.map_init(Vec::new, |bytes: &mut Vec<u8>, number| {
+    let pieces = 0..len.div_ceil(PIECE);
+    let hashes = parallel::try_map_with(pieces, Vec::new, |bytes: &mut Vec<u8>, number| {
         let first = number * PIECE;
         bytes.resize(PIECE.min(len - first), 0);
         read_at(file, bytes, offset + first as u64)?;
         Ok(xxh3_64(bytes))
     });
-    let hashes: io::Result<Vec<u64>> = hashes.collect();
     hashes.map(together)
 }
 
 /// Reads an array of `len` numbers that starts at `offset`, and its check. The file must have them: room is made first.
 pub(super) fn read<T: Number>(file: &File, offset: u64, len: usize) -> io::Result<(Vec<T>, String)> {
     let mut numbers = vec![T::default(); len];
-    let pieces = numbers.par_chunks_mut(PIECE / T::BYTES).enumerate();
-    let hashes = pieces.map_init(Vec::new, |bytes: &mut Vec<u8>, (number, piece)| {
+    let pieces = numbers.chunks_mut(PIECE / T::BYTES).enumerate();
+    let hashes = parallel::try_map_with(pieces, Vec::new, |bytes: &mut Vec<u8>, (number, piece)| {
         bytes.resize(piece.len() * T::BYTES, 0);
         read_at(file, bytes, offset + (number * PIECE) as u64)?;
         T::read(bytes, piece);
-        Ok(xxh3_64(bytes))
-    });
-    let hashes: io::Result<Vec<u64>> = hashes.collect();
-    Ok((numbers, together(hashes?)))
+        Ok::<_, io::Error>(xxh3_64(bytes))
+    })?;
+    Ok((numbers, together(hashes)))
 }
 
 #[cfg(unix)]

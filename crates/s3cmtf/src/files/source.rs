@@ -11,6 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::limits::LONGEST_LINE;
 use crate::Error;
 use crate::error::Reason;
+use crate::parallel;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -257,7 +258,7 @@ impl Text {
         ahead.clear();
         ahead.extend_from_slice(&self.bytes[self.used..]);
         let (reader, count) = (&mut self.reader, self.size.saturating_sub(ahead.len()));
-        let (result, read) = rayon::join(|| work(block), || append(reader, &mut ahead, count));
+        let (result, read) = parallel::both(|| work(block), || append(reader, &mut ahead, count));
         match read {
             Ok(ended) => self.ended = ended,
             Err(source) => self.failed = Some(self.explain(source)),

@@ -1,7 +1,5 @@
 //! Entries on their way into views: what is known of them before they are ordered, and their order for each mode.
 
-use rayon::prelude::*;
-
 use super::budget::MemoryBudget;
 use super::distinct::Distinct;
 use super::share::Share;
@@ -10,6 +8,7 @@ use super::view::{Plan, View};
 use crate::Error;
 use crate::likelihood;
 use crate::nodes::Nodes;
+use crate::parallel;
 use crate::problem::{Entries, EntrySource, ExactSum};
 
 /// Values that one thread looks at.
@@ -41,7 +40,7 @@ impl EntryStats {
         let (mut low, mut high, mut sum, mut first) = (f32::MAX, f32::MIN, ExactSum::default(), 0);
         entries.each(&mut |lists, values| {
             let rows = || {
-                counts.par_iter_mut().zip(lists).for_each(|(counts, list)| {
+                parallel::each(counts.iter_mut().zip(lists), |(counts, list)| {
                     list.iter().for_each(|&row| counts[row as usize] += 1);
                 });
             };
@@ -52,8 +51,7 @@ impl EntryStats {
                         .iter()
                         .fold((f32::MAX, f32::MIN), |(low, high), &value| (low.min(value), high.max(value)))
                 };
-                let ranges: Vec<(f32, f32)> = values.par_chunks(TOGETHER).map(range).collect();
-                for (least, most) in ranges {
+                for (least, most) in parallel::map_of(values.chunks(TOGETHER), range) {
                     (low, high) = (low.min(least), high.max(most));
                 }
                 if is_there {
@@ -62,7 +60,7 @@ impl EntryStats {
                     taken.into_iter().for_each(|place| sample.take(lists, place));
                 }
             };
-            rayon::join(rows, of_values);
+            parallel::both(rows, of_values);
             first += values.len();
             Ok(())
         })?;
@@ -79,12 +77,12 @@ impl EntryStats {
         entries.each(&mut |lists, values| {
             let of_values = || squares.add_all(values, |value| (value - mean).powi(2));
             let rows = || {
-                by_row.par_iter_mut().zip(&taken).zip(lists).for_each(|((sample, taken), list)| {
+                parallel::each(by_row.iter_mut().zip(&taken).zip(lists), |((sample, taken), list)| {
                     let places = (0..list.len()).filter(|&place| taken[list[place] as usize]);
                     places.for_each(|place| sample.take(lists, place));
                 });
             };
-            rayon::join(rows, of_values);
+            parallel::both(rows, of_values);
             Ok(())
         })?;
         let by_row = by_row.into_iter().map(|sample| sample.gathered(nodes)).collect::<Result<_, Error>>()?;

@@ -1,6 +1,6 @@
 //! The distinct values of entries, where they are few.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The most there are: the place of a value among them is a byte.
 const MOST: usize = 256;
@@ -20,9 +20,9 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// The distinct ones of these; nothing if they are many.
     pub(crate) fn collect(values: &[f32]) -> Option<Self> {
-        let own = |values: &[f32]| Distinct::empty().with(values);
-        let both = |all: Distinct, more: Distinct| all.with(&more.values);
-        values.par_chunks(TOGETHER).map(own).try_reduce(Distinct::empty, both)
+        let own = |values: &[f32]| Distinct::empty().with(values).ok_or(());
+        let pieces = parallel::try_map_of(values.chunks(TOGETHER), own).ok()?;
+        pieces.into_iter().try_fold(Distinct::empty(), |all, more| all.with(&more.values))
     }
 
     fn empty() -> Self {

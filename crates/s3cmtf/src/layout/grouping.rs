@@ -7,11 +7,11 @@ use std::ops::Range;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use s3cmtf_kernels::CHUNK;
 
 use super::chunks::Chunks;
 use super::contraction::Contraction;
+use crate::parallel;
 
 /// Fewer entries than this that share their outer rows go into mixed chunks.
 const FEW: usize = 3;
@@ -68,15 +68,11 @@ impl Chunks {
             }
         }
         let pieces = cut_pieces(&mut indices, &mut values, &mut places, &bounds);
-        let cuts: Vec<Cut> = pieces
-            .into_par_iter()
-            .enumerate()
-            .map(|(task, piece)| {
-                let generator =
-                    seed.map(|seed| Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(task as u64)));
-                cut_task(contraction, piece, chunk, generator)
-            })
-            .collect();
+        let cuts = parallel::map_of(pieces.into_iter().enumerate(), |(task, piece)| {
+            let generator =
+                seed.map(|seed| Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(task as u64)));
+            cut_task(contraction, piece, chunk, generator)
+        });
 
         let mut indices = indices.into_iter().map(Some).collect::<Vec<_>>();
         let inner = contraction.inner.map(|mode| indices[mode].take().unwrap_or_default());
@@ -111,22 +107,20 @@ pub(crate) fn deal(rows: &[u32]) -> (Vec<u16>, usize) {
     let count = (rows.len() / TASK).clamp(1, 256);
     let size = rows.iter().max().map_or(1, |&most| u64::from(most) + 1);
     let task = |&row: &u32| (u64::from(row) * count as u64 / size) as u16;
-    (rows.par_iter().map(task).collect(), count)
+    (parallel::numbers_of(rows, task), count)
 }
 
 /// Where each task's entries start once they stand by task, and the end of the last.
 fn task_bounds(tasks: &[u16], count: usize) -> Vec<usize> {
-    let counts = tasks
-        .par_chunks(1 << 20)
-        .map(|tasks| {
-            let mut counts = vec![0usize; count];
-            tasks.iter().for_each(|&task| counts[task as usize] += 1);
-            counts
-        })
-        .reduce(|| vec![0; count], |a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect());
+    let pieces = parallel::map_of(tasks.chunks(1 << 20), |tasks| {
+        let mut counts = vec![0usize; count];
+        tasks.iter().for_each(|&task| counts[task as usize] += 1);
+        counts
+    });
     let mut bounds = vec![0];
-    for count in counts {
-        bounds.push(bounds[bounds.len() - 1] + count);
+    for task in 0..count {
+        let own: usize = pieces.iter().map(|counts| counts[task]).sum();
+        bounds.push(bounds[task] + own);
     }
     bounds
 }
@@ -149,7 +143,7 @@ fn by_task<T: Copy + Default + Send + Sync>(numbers: &[T], tasks: &[u16], bounds
         shares.push((first..end, share));
         (rest, first) = (after, end);
     }
-    shares.into_par_iter().for_each(|(mine, share)| {
+    parallel::each(shares, |(mine, share)| {
         let mut next: Vec<usize> =
             bounds[mine.clone()].iter().map(|bound| bound - bounds[mine.start]).collect();
         for (&number, &task) in numbers.iter().zip(tasks) {

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use s3cmtf_kernels::zeros;
 
 use super::cut::Cut;
 use super::grouping::take_first;
 use super::view::{Arrays, Plan, RUN, Store, Values, View};
+use crate::parallel;
 use crate::problem::Packing;
 
 /// Entries of a bucket, as far as its bits allow.
@@ -93,7 +93,7 @@ impl<'a> Buckets<'a> {
             }
             counts
         };
-        let counts: Vec<Vec<u32>> = (0..len.div_ceil(own)).into_par_iter().map(count).collect();
+        let counts = parallel::map(len.div_ceil(own), count);
         let (mut of_first, mut sizes) = (Vec::with_capacity(firsts), vec![0usize]);
         for first in 0..firsts {
             let more = counts.iter().map(|counts| counts[first] as usize).sum::<usize>();
@@ -124,7 +124,7 @@ impl<'a> Buckets<'a> {
     ) -> Vec<usize> {
         let len = keys.len();
         let shares = self.shares(keys, values);
-        shares.into_par_iter().enumerate().for_each(|(number, mut share)| {
+        parallel::each(shares.into_iter().enumerate(), |(number, mut share)| {
             let mut next = vec![0usize; self.sizes.len()];
             let mut packed = Vec::new();
             for some in some_of(number * self.own..((number + 1) * self.own).min(len)) {
@@ -138,14 +138,11 @@ impl<'a> Buckets<'a> {
                 }
             }
         });
-        self.split(keys, &self.sizes)
-            .into_par_iter()
-            .zip(self.split(values, &self.sizes))
-            .map_init(Default::default, |other, (keys, values)| {
-                sort(keys, values, other);
-                begins(keys, self.packing.last_bits()).count()
-            })
-            .collect()
+        let buckets = self.split(keys, &self.sizes).into_iter().zip(self.split(values, &self.sizes));
+        parallel::map_with(buckets, Default::default, |other, (keys, values)| {
+            sort(keys, values, other);
+            begins(keys, self.packing.last_bits()).count()
+        })
     }
 
     /// For each thread the places of its own entries in each bucket: those of the first thread come first.
@@ -189,10 +186,10 @@ impl<'a> Buckets<'a> {
                 (first - size, own)
             })
             .collect();
-        let of_runs = self.split(&mut rows, runs).into_par_iter();
+        let of_runs = self.split(&mut rows, runs).into_iter();
         let of_runs = of_runs.zip(self.split(&mut rest, &widths)).zip(self.split(&mut starts, runs));
-        let of_entries = keys.into_par_iter().zip(self.split(&mut partners, &self.sizes));
-        of_runs.zip(of_entries).for_each(|(((rows, rest), starts), ((first, keys), partners))| {
+        let of_entries = keys.into_iter().zip(self.split(&mut partners, &self.sizes));
+        parallel::each(of_runs.zip(of_entries), |(((rows, rest), starts), ((first, keys), partners))| {
             for (run, place) in begins(keys, packing.last_bits()).enumerate() {
                 rows[run] = packing.index(keys[place], 0);
                 starts[run] = (first + place) as u32;

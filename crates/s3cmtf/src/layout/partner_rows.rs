@@ -1,9 +1,9 @@
 //! The rows of a view's partner as kernels read them.
 
-use rayon::prelude::*;
 use s3cmtf_kernels::Aligned;
 
 use super::view::View;
+use crate::parallel;
 
 /// Rows that are one task.
 const PIECE: usize = 4096;
@@ -22,8 +22,8 @@ impl PartnerRows {
         let (factor, rank, stride) = (factors[view.partner], ranks[view.partner], view.normal.partner_pad());
         let roots = roots.map_or(&[][..], |roots| &roots[view.partner]);
         let mut numbers = Aligned::new(factor.len() / rank * stride);
-        let padded = numbers.as_mut_slice().par_chunks_mut(PIECE * stride);
-        padded.zip(factor.par_chunks(PIECE * rank)).enumerate().for_each(|(piece, (to, from))| {
+        let pieces = numbers.as_mut_slice().chunks_mut(PIECE * stride).zip(factor.chunks(PIECE * rank));
+        parallel::each(pieces.enumerate(), |(piece, (to, from))| {
             let rows = to.chunks_exact_mut(stride).zip(from.chunks_exact(rank));
             for (row, (to, from)) in (piece * PIECE..).zip(rows) {
                 let root = roots.get(row).copied().unwrap_or(1.0);

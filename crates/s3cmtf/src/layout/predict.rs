@@ -2,11 +2,11 @@
 
 use std::ops::{Add, Range};
 
-use rayon::prelude::*;
 use s3cmtf_kernels::{CHUNK, Reg, Side, prefetch};
 
 use super::chunks::Chunks;
 use super::contraction::{Contraction, Scratch};
+use crate::parallel;
 use crate::params::CoreKind;
 
 impl Contraction {
@@ -88,24 +88,22 @@ impl Chunks {
     ) -> S {
         const PIECE: usize = 256;
         let pieces = self.chunks().div_ceil(PIECE);
-        let sums: Vec<S> = (0..pieces)
-            .into_par_iter()
-            .map_init(
-                || contraction.scratch(),
-                |scratch, piece| {
-                    let mut predictions = [0.0f32; CHUNK];
-                    let mut sum = S::default();
-                    for chunk in piece * PIECE..((piece + 1) * PIECE).min(self.chunks()) {
-                        let entries = self.entries(chunk);
-                        let predictions = &mut predictions[..entries.len()];
-                        self.bring_near(contraction, factors, entries.end);
-                        contraction.predict(scratch, core, factors, self, chunk, predictions);
-                        sum = sum + visit(entries, predictions);
-                    }
-                    sum
-                },
-            )
-            .collect();
+        let sums = parallel::map_with(
+            0..pieces,
+            || contraction.scratch(),
+            |scratch, piece| {
+                let mut predictions = [0.0f32; CHUNK];
+                let mut sum = S::default();
+                for chunk in piece * PIECE..((piece + 1) * PIECE).min(self.chunks()) {
+                    let entries = self.entries(chunk);
+                    let predictions = &mut predictions[..entries.len()];
+                    self.bring_near(contraction, factors, entries.end);
+                    contraction.predict(scratch, core, factors, self, chunk, predictions);
+                    sum = sum + visit(entries, predictions);
+                }
+                sum
+            },
+        );
         sums.into_iter().fold(S::default(), |sum, next| sum + next)
     }
 }

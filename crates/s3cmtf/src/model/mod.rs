@@ -22,10 +22,9 @@ pub(crate) use std_scale::POINTS;
 pub use std_scale::StdScale;
 pub use uncertainty::Uncertainty;
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::likelihood::Likelihood;
+use crate::parallel;
 use crate::params::CoreKind;
 use crate::problem::{Absent, Cells, Entries, Mode, UNKNOWN, count_unknown, grown_limit};
 
@@ -79,16 +78,13 @@ impl Factor {
 
 /// The mean of rows, summed in pieces of a fixed size, so that it does not depend on the threads.
 pub(crate) fn average_row(values: &[f32], rank: usize) -> Vec<f32> {
-    let pieces: Vec<Vec<f64>> = values
-        .par_chunks(4096 * rank)
-        .map(|piece| {
-            let mut sum = vec![0.0f64; rank];
-            for row in piece.chunks_exact(rank) {
-                sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
-            }
-            sum
-        })
-        .collect();
+    let pieces = parallel::map_of(values.chunks(4096 * rank), |piece| {
+        let mut sum = vec![0.0f64; rank];
+        for row in piece.chunks_exact(rank) {
+            sum.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+        }
+        sum
+    });
     let rows = (values.len() / rank).max(1) as f64;
     let total = |j: usize| pieces.iter().map(|piece| piece[j]).sum::<f64>();
     (0..rank).map(|j| (total(j) / rows) as f32).collect()

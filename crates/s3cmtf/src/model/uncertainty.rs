@@ -1,10 +1,9 @@
 //! How far a value may lie from its prediction.
 
-use rayon::prelude::*;
-
 use super::{Core, Factor, Model, StdScale, average_row, locate_cells};
 use crate::Error;
 use crate::likelihood::{Around, Likelihood, Tail};
+use crate::parallel;
 use crate::problem::{Cells, UNKNOWN};
 
 /// Cells that are dealt with together.
@@ -133,7 +132,7 @@ impl Model {
             .map(|(factor, variances)| AnyRow::new(factor, variances))
             .collect();
         let mut found = vec![T::default(); located.len()];
-        found.par_chunks_mut(TOGETHER).enumerate().for_each(|(part, found)| {
+        parallel::chunks_mut(&mut found, TOGETHER, |part, found| {
             let mut along = Along::new(&self.core);
             let (mut rows, mut variances) = (Vec::new(), Vec::new());
             for (place, found) in (part * TOGETHER..).zip(found) {

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 use s3cmtf_kernels::zeros;
 
+use crate::parallel;
 use crate::problem::{UNKNOWN, mark, range};
 use crate::table::{Binning, Data, Labels};
 
@@ -24,7 +25,7 @@ pub(super) fn encode(data: Data, binning: Option<&Binning>) -> (Vec<u32>, Labels
 pub(super) fn encode_known(data: Data, binning: Option<&Binning>, labels: &Labels) -> Vec<u32> {
     let (mut codes, names) = distinct(data, binning);
     let ids: Vec<u32> = names.iter().map(|name| labels.find(name).unwrap_or(UNKNOWN)).collect();
-    codes.par_iter_mut().for_each(|code| *code = ids[*code as usize]);
+    parallel::change(&mut codes, |_, code| *code = ids[*code as usize]);
     codes
 }
 
@@ -32,7 +33,7 @@ pub(super) fn encode_known(data: Data, binning: Option<&Binning>, labels: &Label
 pub(super) fn encode_more(data: Data, binning: Option<&Binning>, labels: &mut Labels) -> Vec<u32> {
     let (mut codes, names) = distinct(data, binning);
     let ids: Vec<u32> = names.iter().map(|name| labels.id(name)).collect();
-    codes.par_iter_mut().for_each(|code| *code = ids[*code as usize]);
+    parallel::change(&mut codes, |_, code| *code = ids[*code as usize]);
     codes
 }
 
@@ -41,17 +42,17 @@ fn distinct(data: Data, binning: Option<&Binning>) -> (Vec<u32>, Vec<String>) {
     match (data, binning) {
         (Data::Times(mut values), Some(Binning::Time(bin))) => {
             // Days and hours first: there are few, and a month takes long to find.
-            values.par_iter_mut().for_each(|value| *value = value.div_euclid(bin.unit()));
+            parallel::change(&mut values, |_, value| *value = value.div_euclid(bin.unit()));
             let (mut codes, units) = distinct_numbers(&values);
             let number = |unit: &i64| bin.number(unit.saturating_mul(bin.unit()));
             let (places, numbers) = distinct_numbers(&units.iter().map(number).collect::<Vec<i64>>());
-            codes.par_iter_mut().for_each(|code| *code = places[*code as usize]);
+            parallel::change(&mut codes, |_, code| *code = places[*code as usize]);
             (codes, numbers.into_iter().map(|number| bin.label(number)).collect())
         }
         (Data::Numbers(values), Some(Binning::Bounds(bounds))) => {
             let place = |value: &f64| bounds.partition_point(|bound| bound <= value) as u32;
             let names = (0..=bounds.len()).map(|place| Binning::interval(bounds, place));
-            (values.par_iter().map(place).collect(), names.collect())
+            (parallel::numbers_of(&values, place), names.collect())
         }
         (Data::Integers(values) | Data::Times(values), _) => {
             let (codes, numbers) = distinct_numbers(&values);
@@ -62,14 +63,14 @@ fn distinct(data: Data, binning: Option<&Binning>) -> (Vec<u32>, Vec<String>) {
             sorted.par_sort_unstable_by(f64::total_cmp);
             sorted.dedup_by(|a, b| a.total_cmp(b).is_eq());
             let place = |value: &f64| sorted.partition_point(|other| other.total_cmp(value).is_lt()) as u32;
-            (values.par_iter().map(place).collect(), sorted.iter().map(f64::to_string).collect())
+            (parallel::numbers_of(&values, place), sorted.iter().map(f64::to_string).collect())
         }
         (Data::Texts { mut codes, labels }, _) => {
             let mut order: Vec<u32> = (0..labels.len() as u32).collect();
             order.par_sort_unstable_by_key(|&id| labels.get(id));
             let mut places = vec![0u32; order.len()];
             order.iter().zip(0..).for_each(|(&id, place)| places[id as usize] = place);
-            codes.par_iter_mut().for_each(|code| *code = places[*code as usize]);
+            parallel::change(&mut codes, |_, code| *code = places[*code as usize]);
             (codes, order.into_iter().map(|id| labels.get(id).to_owned()).collect())
         }
     }
@@ -82,7 +83,9 @@ fn distinct_numbers(values: &[i64]) -> (Vec<u32>, Vec<i64>) {
     if span <= TABLE.max(TIMES * values.len() as u128) {
         let offset = |value: i64| value.abs_diff(low) as usize;
         let seen: Vec<AtomicBool> = (0..span as usize).map(|_| AtomicBool::new(false)).collect();
-        values.par_iter().for_each(|&value| mark(&seen[offset(value)]));
+        parallel::each_range(values.len(), 1 << 12, |range| {
+            values[range].iter().for_each(|&value| mark(&seen[offset(value)]));
+        });
         let (mut places, mut numbers) = (vec![0u32; span as usize], Vec::new());
         for ((place, seen), number) in places.iter_mut().zip(&seen).zip(low..=high) {
             if seen.load(Relaxed) {
@@ -91,14 +94,14 @@ fn distinct_numbers(values: &[i64]) -> (Vec<u32>, Vec<i64>) {
             }
         }
         let mut codes = zeros(values.len());
-        codes.par_iter_mut().zip(values).for_each(|(code, &value)| *code = places[offset(value)]);
+        parallel::change(&mut codes, |row, code| *code = places[offset(values[row])]);
         return (codes, numbers);
     }
     let mut numbers = values.to_vec();
     numbers.par_sort_unstable();
     numbers.dedup();
     let places: HashMap<i64, u32> = numbers.iter().copied().zip(0..).collect();
-    (values.par_iter().map(|value| places[value]).collect(), numbers)
+    (parallel::numbers_of(values, |value| places[value]), numbers)
 }
 
 #[cfg(test)]

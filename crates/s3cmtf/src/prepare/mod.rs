@@ -15,10 +15,10 @@ pub use matrix::{CoupledMatrix, MatrixSpec};
 pub use share::LabelOrder;
 pub use spec::ModeSpec;
 
-use rayon::prelude::*;
 use s3cmtf_kernels::zeros;
 
 use crate::Error;
+use crate::parallel;
 use crate::problem::{Entries, Mode, Naming, UNKNOWN, first_place};
 use crate::table::{Column, ColumnType, Data, Selector, Table, Want};
 
@@ -156,7 +156,7 @@ fn want_value(column: &Selector) -> Want {
 fn values_of(data: Option<Data>, rows: usize, table: &str) -> Result<Vec<f32>, Error> {
     let Some(Data::Numbers(numbers)) = data else { return Ok(vec![1.0; rows]) };
     let mut values = zeros(numbers.len());
-    values.par_iter_mut().zip(&numbers).for_each(|(value, &number)| *value = number as f32);
+    parallel::change(&mut values, |row, value| *value = numbers[row] as f32);
     if let Some(entry) = first_place(&values, |value| !value.is_finite()) {
         let what = format!("the value {} is not a finite number of 32 bits (at most 3.4e38)", numbers[entry]);
         return Err(Error::Entry { table: table.to_owned(), entry, what });

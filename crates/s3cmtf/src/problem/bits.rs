@@ -1,6 +1,6 @@
 //! A bit for each entry, in an eighth of a byte.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// A bit for each entry.
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl Bits {
             (0..64).fold(0, |bits, place| bits | u64::from(bit(first + 64 * word + place)) << place)
         };
         let words = (len - first) / 64;
-        self.words.par_extend((0..words).into_par_iter().with_min_len(1024).map(word));
+        self.words.append(&mut parallel::numbers(words, word));
         self.len += 64 * words;
         (first + 64 * words..len).for_each(|place| self.push(bit(place)));
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::packing::Packing;
 use super::scan::largest;
 use crate::Error;
+use crate::parallel;
 use crate::table::did_you_mean;
 
 /// What becomes of entries that are given more than once.
@@ -87,7 +88,7 @@ pub(super) fn merge(
             keep[place as usize] = false;
         }
     }
-    rayon::join(|| indices.par_iter_mut().for_each(|array| retain(array, &keep)), || retain(values, &keep));
+    parallel::both(|| parallel::each(indices, |array| retain(array, &keep)), || retain(values, &keep));
     Ok(runs.iter().map(|run| run.len() - 1).sum())
 }
 
@@ -170,8 +171,8 @@ fn repeated(len: usize, together: usize, numbers: &Numbers<'_>) -> Vec<(u64, u32
             }
             starts
         };
-        let shares = dealt.par_chunks_mut(DEALT).zip(dealt_places.par_chunks_mut(DEALT));
-        let starts: Vec<_> = shares.enumerate().map_init(Vec::new, deal).collect();
+        let shares = dealt.chunks_mut(DEALT).zip(dealt_places.chunks_mut(DEALT));
+        let starts = parallel::map_with(shares.enumerate(), Vec::new, deal);
         let list = |list: usize| {
             let own = dealt.chunks(DEALT).zip(dealt_places.chunks(DEALT)).zip(&starts);
             own.map(move |((numbers, places), starts)| {
@@ -180,9 +181,7 @@ fn repeated(len: usize, together: usize, numbers: &Numbers<'_>) -> Vec<(u64, u32
             })
         };
         let again = |seen: &mut Seen, number: usize| seen.again(list(number));
-        let more: Vec<(u64, u32)> =
-            (0..LISTS).into_par_iter().map_init(Seen::default, again).flatten_iter().collect();
-        found.extend(more);
+        found.extend(parallel::map_with(0..LISTS, Seen::default, again).into_iter().flatten());
     }
     found.par_sort_unstable();
     found.dedup();

@@ -10,6 +10,7 @@ use super::mix::mix;
 use super::scan::first_place;
 use crate::Error;
 use crate::nodes::Nodes;
+use crate::parallel;
 
 /// Observed cells: one array of indices per mode and one of values. A cell that is not here is unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,10 +73,8 @@ impl Entries {
         let count = self.values.len().max(1) as f64;
         let sum = |turn: &(dyn Fn(f64) -> f64 + Sync)| -> f64 {
             // In pieces of the same size whatever the number of threads, so that the sum is the same.
-            let pieces = self.values.par_chunks(1 << 16);
-            let sums: Vec<f64> =
-                pieces.map(|piece| piece.iter().map(|&value| turn(f64::from(value))).sum()).collect();
-            sums.iter().sum()
+            let of_piece = |piece: &[f32]| piece.iter().map(|&value| turn(f64::from(value))).sum::<f64>();
+            parallel::map_of(self.values.chunks(1 << 16), of_piece).iter().sum()
         };
         let mean = sum(&|value| value) / count;
         sum(&|value| (value - mean).powi(2)) / count
@@ -162,7 +161,7 @@ impl Entries {
             list.extend(entries().map(|entry| entry[mode]));
             list
         };
-        let lists: Vec<Vec<u32>> = (0..order).into_par_iter().map(list).collect();
+        let lists = parallel::map(order, list);
         let values = entries().map(|entry| f32::from_bits(entry[order])).collect();
         Ok(Entries::from_rows(self.name().to_owned(), lists, values))
     }
@@ -187,9 +186,9 @@ impl Entries {
 
     /// The entries at the given places, in that order.
     pub(crate) fn select(&self, places: &[u32]) -> Entries {
-        let pick = |array: &[u32]| places.par_iter().map(|&place| array[place as usize]).collect();
+        let pick = |array: &[u32]| parallel::numbers_of(places, |&place| array[place as usize]);
         let indices = (0..self.order()).map(|mode| pick(self.indices(mode))).collect();
-        let values = places.par_iter().map(|&place| self.values[place as usize]).collect();
+        let values = parallel::numbers_of(places, |&place| self.values[place as usize]);
         Entries::from_rows(self.name().to_owned(), indices, values)
     }
 

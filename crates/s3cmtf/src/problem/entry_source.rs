@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::Entries;
 use super::bits::Bits;
 use super::exact_sum::ExactSum;
 use crate::Error;
 use crate::nodes::Nodes;
+use crate::parallel;
 
 /// Entries that are kept elsewhere than in memory.
 pub trait Blocks: Send + Sync {
@@ -79,9 +78,13 @@ impl EntrySource {
     pub(super) fn part_by(&self, bits: Bits, count: usize) -> (EntrySource, EntrySource) {
         match self {
             EntrySource::Memory(entries) => {
-                let places = (0..entries.len() as u32).into_par_iter().with_min_len(1 << 16);
-                let (held, kept): (Vec<u32>, Vec<u32>) = places.partition(|&place| bits.get(place as usize));
-                (EntrySource::Memory(entries.select(&kept)), EntrySource::Memory(entries.select(&held)))
+                let part = |bit: bool| {
+                    let places = parallel::gather(entries.len(), 1 << 16, |range, found| {
+                        found.extend(range.filter(|&place| bits.get(place) == bit).map(|place| place as u32));
+                    });
+                    EntrySource::Memory(entries.select(&places))
+                };
+                (part(false), part(true))
             }
             EntrySource::Stored(StoredEntries { blocks, parts, len }) => {
                 let bits = Arc::new(bits);

@@ -1,9 +1,8 @@
 //! Sums that do not depend on the order of what is added.
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::nodes::Nodes;
+use crate::parallel;
 
 /// Numbers that one thread adds up at a time.
 const TOGETHER: usize = 1 << 18;
@@ -39,13 +38,8 @@ impl ExactSum {
             numbers.iter().for_each(|&number| sum.add(of(f64::from(number))));
             sum
         };
-        let parts = numbers.par_chunks(TOGETHER).map(part);
-        let both = |mut one: ExactSum, other: ExactSum| {
-            one.include(&other);
-            one
-        };
-        if let Some(all) = parts.reduce_with(both) {
-            self.include(&all);
+        for part in parallel::map_of(numbers.chunks(TOGETHER), part) {
+            self.include(&part);
         }
     }
 

@@ -1,11 +1,11 @@
 //! A number that tells one problem from another.
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{Absent, EntrySource, Mode, Problem};
 use crate::Error;
 use crate::nodes::Nodes;
+use crate::parallel;
 
 /// A thread hashes so many entries at a time.
 const TOGETHER: usize = 1 << 12;
@@ -105,8 +105,8 @@ fn sums(modes: &[&Mode], lists: &[&[u32]], values: &[f32], before: usize) -> Sum
             sums.and(Sums { plain: hash, ordered: hash.wrapping_mul(2 * place as u64 + 1) })
         })
     };
-    let firsts = (0..values.len()).into_par_iter().step_by(TOGETHER);
-    firsts.map_init(Vec::new, own).reduce(Sums::default, Sums::and)
+    let firsts = (0..values.len()).step_by(TOGETHER);
+    parallel::map_with(firsts, Vec::new, own).into_iter().fold(Sums::default(), Sums::and)
 }
 
 #[cfg(test)]

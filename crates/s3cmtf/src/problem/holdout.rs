@@ -3,11 +3,11 @@
 //! The functions say for each entry whether it is; the same seed gives the same answer everywhere.
 
 use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use super::mix::mix;
 use super::{Entries, Problem};
 use crate::Error;
 use crate::nodes::{ALONE, Nodes};
+use crate::parallel;
 
 /// How entries are held out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,8 +148,9 @@ impl EntrySource {
         let (mut indices, mut sampled) = (vec![Vec::new(); order], Vec::new());
         self.each(&mut |lists, values| {
             let hash = block_hash(lists, seed);
-            let places = (0..values.len()).into_par_iter().with_min_len(PIECE);
-            let places: Vec<usize> = places.filter(|&place| hash(place) <= most).collect();
+            let places = parallel::gather(values.len(), PIECE, |places, found| {
+                found.extend(places.filter(|&place| hash(place) <= most));
+            });
             for (indices, list) in indices.iter_mut().zip(lists) {
                 indices.extend(places.iter().map(|&place| list[place]));
             }
@@ -255,22 +257,17 @@ impl Hashes<'_> {
     /// The largest of the smallest hashes, which are this share of all; at least one, and not all.
     fn smallest(&self, share: f64) -> Result<u64, Error> {
         check_share(share)?;
-        let none = || vec![0u32; 1 << FIRST_BITS];
         let first = |hash: u64| (hash >> (u64::BITS - FIRST_BITS)) as usize;
-        let add = |mut sums: Vec<u32>, counts: Vec<u32>| {
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            sums
-        };
-        let mut counts = none();
+        let counts = Mutex::new(vec![0u32; 1 << FIRST_BITS]);
         self.each(&mut |hash, len| {
-            let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
-            let block = pieces.fold(none, |mut counts, piece| {
-                let places = piece * PIECE..len.min((piece + 1) * PIECE);
-                places.for_each(|place| counts[first(hash(place))] += 1);
-                counts
+            parallel::each_range(len, PIECE, |places| {
+                let mut own = vec![0u32; 1 << FIRST_BITS];
+                places.for_each(|place| own[first(hash(place))] += 1);
+                let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                counts.iter_mut().zip(own).for_each(|(count, own)| *count += own);
             });
-            counts = add(std::mem::take(&mut counts), block.reduce(none, add));
         })?;
+        let counts = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let counts = self.nodes.add_counts(counts)?;
         let total: usize = counts.iter().map(|&count| count as usize).sum();
         if total < 2 {
@@ -285,8 +282,9 @@ impl Hashes<'_> {
         }
         let mut last = Vec::new();
         self.each(&mut |hash, len| {
-            let hashes = (0..len).into_par_iter().with_min_len(PIECE).map(hash);
-            last.par_extend(hashes.filter(|&hash| first(hash) == bucket));
+            last.append(&mut parallel::gather(len, PIECE, |places, found| {
+                found.extend(places.map(hash).filter(|&hash| first(hash) == bucket));
+            }));
         })?;
         let mut last = self.nodes.gather(last)?;
         last.sort_unstable();

@@ -1,13 +1,12 @@
 //! A problem that was built before and kept: its parts are on rows and merged already, but still have to fit together.
 
-use rayon::prelude::*;
-
 use super::coupled::{Absent, Coupled};
 use super::entries::Entries;
 use super::mode::Mode;
 use super::scan::{first_place, largest};
 use super::{Problem, checked_names};
 use crate::Error;
+use crate::parallel;
 
 impl Problem {
     /// The problem with these parts, whose entries are on rows and each there once, which is not looked for again.
@@ -61,8 +60,10 @@ impl Problem {
             if matrix.entries.is_empty() {
                 return wrong(format!("{}: a coupled matrix needs at least one entry", matrix.name));
             }
-            let edges = matrix.entries.indices(0).par_iter().zip(matrix.entries.indices(1));
-            if graph && !edges.zip(matrix.entries.values()).all(|((a, b), &weight)| a < b && weight >= 0.0) {
+            let [from, to] = [0, 1].map(|side| matrix.entries.indices(side));
+            let weights = matrix.entries.values();
+            let is_edge = |place: usize| from[place] < to[place] && weights[place] >= 0.0;
+            if graph && !parallel::all(weights.len(), is_edge) {
                 let what = "edges lead from a row to a later one, and weigh 0 or more, but one does not";
                 return wrong(format!("{}: {what}", matrix.name));
             }

@@ -1,11 +1,15 @@
 //! From the ids in the data to the rows of the factors.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
 use super::cells::{Cells, UNKNOWN};
 use super::mode::Mode;
+use crate::parallel;
+
+/// As many ids are looked at by one thread at least.
+const TOGETHER: usize = 1 << 12;
 
 /// Whether a table with one number for each of `size` ids is affordable, and beats searching for `ids` of them.
 fn table_pays(size: u32, ids: usize) -> bool {
@@ -24,7 +28,11 @@ pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
     let ids = lists.iter().map(|list| list.len()).sum();
     let present = if table_pays(size, ids) {
         let seen: Vec<AtomicBool> = (0..size).map(|_| AtomicBool::new(false)).collect();
-        lists.iter().for_each(|list| list.par_iter().for_each(|&id| mark(&seen[id as usize])));
+        for list in lists {
+            parallel::each_range(list.len(), TOGETHER, |range| {
+                list[range].iter().for_each(|&id| mark(&seen[id as usize]));
+            });
+        }
         (0..size).filter(|&id| seen[id as usize].load(Relaxed)).collect()
     } else {
         let mut ids: Vec<u32> = lists.concat();
@@ -39,7 +47,11 @@ pub(super) fn present_rows(name: &str, size: u32, lists: &[&[u32]]) -> Mode {
 pub(crate) fn count_unknown(modes: &[Mode], cells: &Cells) -> usize {
     let known =
         |place: usize| modes.iter().enumerate().all(|(mode, m)| m.row(cells.indices(mode)[place]).is_some());
-    (0..cells.len()).into_par_iter().filter(|&place| !known(place)).count()
+    let unknown = AtomicUsize::new(0);
+    parallel::each_range(cells.len(), TOGETHER, |places| {
+        unknown.fetch_add(places.filter(|&place| !known(place)).count(), Relaxed);
+    });
+    unknown.into_inner()
 }
 
 impl Mode {
@@ -47,7 +59,7 @@ impl Mode {
     pub(crate) fn locate(&self, ids: &mut [u32]) {
         let Some(present) = self.present() else {
             let size = self.size();
-            return ids.par_iter_mut().for_each(|id| {
+            return parallel::change(ids, |_, id| {
                 if *id >= size {
                     *id = UNKNOWN;
                 }
@@ -58,9 +70,9 @@ impl Mode {
             for (row, &id) in present.iter().enumerate() {
                 table[id as usize] = row as u32;
             }
-            ids.par_iter_mut().for_each(|id| *id = table.get(*id as usize).copied().unwrap_or(UNKNOWN));
+            parallel::change(ids, |_, id| *id = table.get(*id as usize).copied().unwrap_or(UNKNOWN));
         } else {
-            ids.par_iter_mut().for_each(|id| *id = self.row(*id).unwrap_or(UNKNOWN));
+            parallel::change(ids, |_, id| *id = self.row(*id).unwrap_or(UNKNOWN));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Looking through long arrays with all threads.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// So many values are looked at by a plain loop: threads that take them one by one need several times as long.
 const TOGETHER: usize = 1 << 15;
 
 /// The largest number.
 pub(crate) fn largest(numbers: &[u32]) -> Option<u32> {
-    numbers.par_chunks(TOGETHER).filter_map(|some| some.iter().copied().max()).max()
+    parallel::map_of(numbers.chunks(TOGETHER), |some| some.iter().copied().max()).into_iter().flatten().max()
 }
 
 /// The smallest and the largest number.
@@ -15,14 +15,17 @@ pub(crate) fn largest(numbers: &[u32]) -> Option<u32> {
 pub(crate) fn range(numbers: &[i64]) -> Option<(i64, i64)> {
     let own = |some: &[i64]| some.iter().copied().min().zip(some.iter().copied().max());
     let both = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
-    numbers.par_chunks(TOGETHER).filter_map(own).reduce_with(both)
+    parallel::map_of(numbers.chunks(TOGETHER), own).into_iter().flatten().reduce(both)
 }
 
 /// The place of the first value of which this is true.
 pub(crate) fn first_place<T: Sync>(values: &[T], is_so: impl Fn(&T) -> bool + Sync) -> Option<usize> {
-    let own =
-        |(number, some): (usize, &[T])| some.iter().position(&is_so).map(|place| number * TOGETHER + place);
-    values.par_chunks(TOGETHER).enumerate().find_map_first(own)
+    // What is looked for is the first error: after it nothing is looked at.
+    let own = |(number, some): (usize, &[T])| match some.iter().position(&is_so) {
+        Some(place) => Err(number * TOGETHER + place),
+        None => Ok(()),
+    };
+    parallel::try_map_of(values.chunks(TOGETHER).enumerate(), own).err()
 }
 
 #[cfg(test)]

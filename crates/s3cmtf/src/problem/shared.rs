@@ -1,11 +1,11 @@
 //! Which entries a problem has already.
 
 use hashbrown::HashSet;
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Entries, EntrySource, Mode, Problem, StoredProblem};
 use crate::Error;
+use crate::parallel;
 
 /// A thread looks up so many entries at a time.
 const TOGETHER: usize = 1 << 14;
@@ -50,7 +50,7 @@ impl Wanted {
             let words: Vec<u32> = rows.collect::<Option<_>>()?;
             Some(xxh3_64(bytemuck::cast_slice(&words)))
         };
-        let cells: Vec<Option<u64>> = (0..entries.len()).into_par_iter().map(cell).collect();
+        let cells = parallel::numbers(entries.len(), cell);
         let distinct = cells.iter().copied().flatten().collect();
         Wanted { cells, distinct }
     }
@@ -70,14 +70,7 @@ impl Wanted {
             let cells = (first..(first + TOGETHER).min(count)).map(cell);
             cells.filter(|cell| self.distinct.contains(cell)).collect::<Vec<u64>>()
         };
-        (0..count)
-            .into_par_iter()
-            .step_by(TOGETHER)
-            .map(found)
-            .flatten_iter()
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect()
+        parallel::map_of((0..count).step_by(TOGETHER), found).into_iter().flatten().collect()
     }
 
     fn count(&self, found: &HashSet<u64>) -> usize {

@@ -1,8 +1,7 @@
 //! Cells of made-up data, each made from its number alone.
 
-use rayon::prelude::*;
-
 use super::shape::{MatrixShape, Shape};
+use crate::parallel;
 use crate::{Absent, Entries, Error};
 
 /// The mean of all values, as of stars.
@@ -100,7 +99,7 @@ impl Source<'_> {
         for list in &mut indices {
             pieces.iter_mut().zip(list.chunks_mut(PIECE)).for_each(|((_, lists, _), list)| lists.push(list));
         }
-        pieces.into_par_iter().for_each(|(start, mut lists, values)| {
+        parallel::each(pieces, |(start, mut lists, values)| {
             let mut ids = vec![0; lists.len()];
             for (offset, value) in values.iter_mut().enumerate() {
                 *value = self.entry(start + offset, &mut ids);

@@ -1,9 +1,8 @@
 //! The core, multiplied by one row after the other, and the way back.
 
-use rayon::prelude::*;
-
 use super::dense::{add_scaled, dot, multiply};
 use super::view::{Run, View};
+use crate::parallel;
 
 /// The core in the order in which rows are multiplied into it.
 pub(super) struct Chain<'a> {
@@ -88,8 +87,7 @@ impl<'a> Chain<'a> {
             };
             view.runs(first..end).map(of_run).sum()
         };
-        let sums: Vec<f64> = (0..PIECES).into_par_iter().map(piece).collect();
-        sums.into_iter().sum()
+        parallel::map(PIECES, piece).into_iter().sum()
     }
 
     /// Where to add what entries give back: their errors, each times what it is multiplied with after the chain. The rows are

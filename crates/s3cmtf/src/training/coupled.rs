@@ -1,11 +1,10 @@
 //! Coupled matrices: further least squares, which the rows of their mode and their own columns see.
 
-use rayon::prelude::*;
-
 use super::cholesky;
 use super::dense::{add_scaled, add_square, gram};
 use super::matrix::{self, Matrix};
 use super::sparse::Sparse;
+use crate::parallel;
 use crate::problem::{Absent, Coupled};
 
 /// A coupled matrix in units of its root mean square.
@@ -48,7 +47,7 @@ impl Scaled {
         let matrix = &self.matrix;
         let gram = matrix.zeros.then(|| gram(rows, rank));
         let mut columns = vec![0.0; matrix.columns * rank];
-        columns.par_chunks_exact_mut(rank).enumerate().for_each(|(column, target)| {
+        parallel::chunks_mut(&mut columns, rank, |column, target| {
             let mut system = gram.clone().unwrap_or_else(|| vec![0.0; rank * rank]);
             add_cells(&matrix.by_column, column, rows, (1.0, !matrix.zeros), &mut system, target);
             (0..rank).for_each(|k| system[k * rank + k] += ridge);

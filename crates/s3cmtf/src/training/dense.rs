@@ -1,6 +1,6 @@
 //! Small dense matrices, and what makes them of tall ones: in f64, and in a fixed order, whatever the threads.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Rows are summed in pieces of this many, so that the sum does not depend on the threads.
 const PIECE: usize = 2048;
@@ -68,19 +68,16 @@ pub(super) fn add_product(target: &mut [f64], row: &[f64], matrix: &[f64], weigh
 
 /// `A'B` of two factors with as many rows, of `a` and `b` columns.
 pub(super) fn cross(left: &[f64], a: usize, right: &[f64], b: usize) -> Vec<f64> {
-    let pieces: Vec<Vec<f64>> = left
-        .par_chunks(PIECE * a)
-        .zip(right.par_chunks(PIECE * b))
-        .map(|(left, right)| {
-            let mut sum = vec![0.0; a * b];
-            for (left, right) in left.chunks_exact(a).zip(right.chunks_exact(b)) {
-                for (sum, &by) in sum.chunks_exact_mut(b).zip(left) {
-                    add_scaled(sum, by, right);
-                }
+    let pieces = left.chunks(PIECE * a).zip(right.chunks(PIECE * b));
+    let pieces = parallel::map_of(pieces, |(left, right)| {
+        let mut sum = vec![0.0; a * b];
+        for (left, right) in left.chunks_exact(a).zip(right.chunks_exact(b)) {
+            for (sum, &by) in sum.chunks_exact_mut(b).zip(left) {
+                add_scaled(sum, by, right);
             }
-            sum
-        })
-        .collect();
+        }
+        sum
+    });
     let mut total = vec![0.0; a * b];
     for piece in pieces {
         total.iter_mut().zip(piece).for_each(|(total, piece)| *total += piece);
@@ -96,8 +93,7 @@ pub(super) fn gram(values: &[f64], rank: usize) -> Vec<f64> {
 /// The scalar product of long lists: in pieces, with all threads.
 pub(super) fn long_dot(a: &[f64], b: &[f64]) -> f64 {
     const LONG: usize = 1 << 14;
-    let pieces: Vec<f64> = a.par_chunks(LONG).zip(b.par_chunks(LONG)).map(|(a, b)| dot(a, b)).collect();
-    pieces.into_iter().sum()
+    parallel::map_of(a.chunks(LONG).zip(b.chunks(LONG)), |(a, b)| dot(a, b)).into_iter().sum()
 }
 
 #[cfg(test)]

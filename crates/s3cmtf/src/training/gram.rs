@@ -1,26 +1,23 @@
 //! The small matrix that stands for a large one where all of its cells count.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Rows are summed in pieces of this many, in a fixed order, so that the sum does not depend on the threads.
 const PIECE: usize = 4096;
 
 /// The Gram matrix `F'F` of a factor, in f64.
 pub(crate) fn gram(values: &[f32], rank: usize) -> Vec<f64> {
-    let pieces: Vec<Vec<f64>> = values
-        .par_chunks(PIECE * rank)
-        .map(|piece| {
-            let mut sum = vec![0.0f64; rank * rank];
-            for row in piece.chunks_exact(rank) {
-                for (i, &a) in row.iter().enumerate() {
-                    for (sum, &b) in sum[i * rank..=i * rank + i].iter_mut().zip(row) {
-                        *sum += f64::from(a) * f64::from(b);
-                    }
+    let pieces = parallel::map_of(values.chunks(PIECE * rank), |piece| {
+        let mut sum = vec![0.0f64; rank * rank];
+        for row in piece.chunks_exact(rank) {
+            for (i, &a) in row.iter().enumerate() {
+                for (sum, &b) in sum[i * rank..=i * rank + i].iter_mut().zip(row) {
+                    *sum += f64::from(a) * f64::from(b);
                 }
             }
-            sum
-        })
-        .collect();
+        }
+        sum
+    });
     let mut gram = vec![0.0; rank * rank];
     for piece in pieces {
         gram.iter_mut().zip(piece).for_each(|(gram, piece)| *gram += piece);

@@ -1,9 +1,8 @@
 //! Coupled matrices as methods of least squares see them: `weight |Y - U V'|^2` over the cells that count.
 
-use rayon::prelude::*;
-
 use super::dense::{dot, gram};
 use super::sparse::Sparse;
+use crate::parallel;
 use crate::problem::{Absent, Coupled};
 
 /// A coupled matrix by rows and by columns.
@@ -60,23 +59,20 @@ impl Matrix {
     /// The sum of squared errors over the cells that count.
     pub(super) fn squared_errors(&self, rows: &[f64], columns: &[f64], rank: usize) -> f64 {
         const PIECE: usize = 1024;
-        let sums: Vec<f64> = rows
-            .par_chunks(PIECE * rank)
-            .enumerate()
-            .map(|(piece, some)| {
-                let own = |(offset, row): (usize, &[f64])| -> f64 {
-                    let cells = self.by_row.row(piece * PIECE + offset);
-                    cells
-                        .map(|(column, value)| {
-                            let prediction = dot(row, &columns[column as usize * rank..][..rank]);
-                            let value = f64::from(value);
-                            if self.zeros { -2.0 * value * prediction } else { (value - prediction).powi(2) }
-                        })
-                        .sum()
-                };
-                some.chunks_exact(rank).enumerate().map(own).sum()
-            })
-            .collect();
+        let pieces = rows.chunks(PIECE * rank).enumerate();
+        let sums: Vec<f64> = parallel::map_of(pieces, |(piece, some)| {
+            let own = |(offset, row): (usize, &[f64])| -> f64 {
+                let cells = self.by_row.row(piece * PIECE + offset);
+                cells
+                    .map(|(column, value)| {
+                        let prediction = dot(row, &columns[column as usize * rank..][..rank]);
+                        let value = f64::from(value);
+                        if self.zeros { -2.0 * value * prediction } else { (value - prediction).powi(2) }
+                    })
+                    .sum()
+            };
+            some.chunks_exact(rank).enumerate().map(own).sum()
+        });
         let sum: f64 = sums.into_iter().sum();
         if self.zeros {
             // Over all cells, |Y - M|^2 is |Y|^2 - 2 <Y, M> + |M|^2, and the last of these needs no cell.

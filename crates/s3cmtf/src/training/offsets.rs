@@ -3,12 +3,11 @@
 //! Sums are made of whole multiples of a small unit, which come to the same in any order: for any number of threads, wherever the
 //! entries are, and however many nodes share them.
 
-use rayon::prelude::*;
-
 use super::pieces::Pieces;
 use crate::Error;
 use crate::model::Offsets;
 use crate::nodes::{ALONE, Nodes};
+use crate::parallel;
 use crate::problem::{Entries, EntrySource, ExactSum, HoldOut};
 
 /// About so many entries at most choose the regularisers; more would take longer than an epoch and say the same.
@@ -174,7 +173,7 @@ fn choose(sample: Entries, rows: &[usize], seed: u64) -> Result<(Vec<f64>, Rows)
     for _ in 0..ROUNDS {
         let before = lambdas.clone();
         for mode in 0..lambdas.len() {
-            let (up, down) = rayon::join(
+            let (up, down) = parallel::both(
                 || better(&lambdas, mode, STEP, &best),
                 || better(&lambdas, mode, 1.0 / STEP, &best),
             );
@@ -274,7 +273,7 @@ impl Fit<'_> {
         Pieces::new(self.entries, 2 * count).each(
             |_| vec![0; count],
             visit,
-            |piece| sums.par_iter_mut().zip(piece).with_min_len(1 << 14).for_each(|(sum, part)| *sum += part),
+            |piece| parallel::change(&mut sums, |row, sum| *sum += piece[row]),
         )?;
         Ok(self.nodes.add_numbers(sums)?.into_iter().map(|sum| sum as f64 / scale).collect())
     }

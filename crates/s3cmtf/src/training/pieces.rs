@@ -1,8 +1,7 @@
 //! Looking through all entries piece by piece: with all threads where they are in memory, and else one after the other.
 
-use rayon::prelude::*;
-
 use crate::Error;
+use crate::parallel;
 use crate::problem::EntrySource;
 
 /// There are no more pieces than this, and none but the last has fewer entries.
@@ -39,8 +38,7 @@ impl<'a> Pieces<'a> {
                 piece
             };
             let count = entries.len().div_ceil(self.len);
-            let pieces: Vec<T> = (0..count).into_par_iter().map(one).collect();
-            pieces.into_iter().for_each(take);
+            parallel::map(count, one).into_iter().for_each(take);
             return Ok(());
         }
         let (mut number, mut filled) = (0, 0);

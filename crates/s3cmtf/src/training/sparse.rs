@@ -1,6 +1,6 @@
 //! Sparse matrices by rows.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// For each row its columns and values.
 #[derive(Clone, Debug)]
@@ -64,15 +64,12 @@ impl Sparse {
     /// pieces of a fixed size, so that it does not depend on the threads.
     fn sum(&self, left: &[f32], rank: usize, visit: impl Fn(usize, &[f32], &mut [f64]) -> f64 + Sync) -> f64 {
         const PIECE: usize = 4096;
-        let pieces: Vec<f64> = left
-            .par_chunks(PIECE * rank)
-            .enumerate()
-            .map(|(piece, left)| {
-                let mut work = vec![0.0; rank];
-                let rows = left.chunks_exact(rank).enumerate();
-                rows.map(|(offset, left)| visit(piece * PIECE + offset, left, &mut work)).sum()
-            })
-            .collect();
+        let pieces = left.chunks(PIECE * rank).enumerate();
+        let pieces: Vec<f64> = parallel::map_of(pieces, |(piece, left)| {
+            let mut work = vec![0.0; rank];
+            let rows = left.chunks_exact(rank).enumerate();
+            rows.map(|(offset, left)| visit(piece * PIECE + offset, left, &mut work)).sum()
+        });
         pieces.into_iter().sum()
     }
 

@@ -10,15 +10,15 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message};
 use arrow_schema::{ArrowError, Field, Schema};
-use rayon::prelude::*;
 
 use super::arrays::Growing;
-use super::column::{self, Raw};
+use super::column;
 use super::guard::guarded;
 use super::{HEAD, Head};
 use crate::Error;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
+use crate::parallel;
 use crate::table::{Empty, Table, Want};
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -92,8 +92,7 @@ fn read_bytes(
     let distinct = column::distinct(&places);
     Held::new(path).check(messages.rows().saturating_mul(8 * distinct.len() as u64))?;
     let decode = |found: &Found| decode(found, &messages.schema, &distinct);
-    let batches: Vec<Result<RecordBatch, String>> = messages.batches.par_iter().map(decode).collect();
-    let batches = batches.into_iter().collect::<Result<Vec<RecordBatch>, String>>().map_err(broken)?;
+    let batches = parallel::try_map_of(&messages.batches, decode).map_err(broken)?;
     let gather = |number: usize| {
         let mut values = Growing::default();
         for batch in &batches {
@@ -102,7 +101,7 @@ fn read_bytes(
         }
         Ok(values.finish())
     };
-    let raw = (0..distinct.len()).into_par_iter().map(gather).collect::<Result<Vec<Raw>, Error>>()?;
+    let raw = parallel::try_map_of(0..distinct.len(), gather)?;
     column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 

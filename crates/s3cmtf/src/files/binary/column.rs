@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
 use s3cmtf_kernels::zeros;
 
 use crate::Error;
+use crate::parallel;
 use crate::problem::first_place;
 use crate::table::time::DateOrder;
 use crate::table::{Column, ColumnType, Data, Empty, Labels, SKIP_EMPTY, Table, Want, is_empty_id, time};
@@ -380,7 +380,7 @@ fn times(raw: Raw) -> Result<Vec<i64>, Fault> {
         Raw::Times(values) => Ok(values),
         // As in text: the size of a number says what it counts.
         Raw::Signed(mut values) => {
-            values.par_iter_mut().for_each(|value| *value = time::from_unix(*value));
+            parallel::change(&mut values, |_, value| *value = time::from_unix(*value));
             Ok(values)
         }
         Raw::Unsigned(values) => {

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::Head;
 use super::column::{self, Raw};
 use crate::Error;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
 use crate::files::source::Text;
+use crate::parallel;
 use crate::table::{Empty, Table, Want};
 
 const BANNER: &str = "%%MatrixMarket";
@@ -169,7 +168,7 @@ fn parse(block: &[u8], heading: Heading, sizes: Sizes) -> Vec<Result<(Entries, u
         pieces.push(piece);
         rest = behind;
     }
-    pieces.into_par_iter().map(|piece| parse_piece(piece, heading, sizes)).collect()
+    parallel::map_of(pieces, |piece| parse_piece(piece, heading, sizes))
 }
 
 fn parse_piece(piece: &[u8], heading: Heading, sizes: Sizes) -> Result<(Entries, u64), BadLine> {

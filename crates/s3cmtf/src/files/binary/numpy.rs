@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use rayon::prelude::*;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -16,6 +15,7 @@ use crate::error::Reason;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
 use crate::files::lines::show;
+use crate::parallel;
 use crate::table::{Empty, Table, Want};
 
 /// The best that packing can do in an archive of NumPy.
@@ -143,10 +143,9 @@ impl Array {
         let (names, slices) = self.columns().map_err(|what| Error::file(path, what))?;
         let places = choose(path, &names, wants)?;
         let distinct = column::distinct(&places);
-        let raw = distinct.par_iter().map(|&place| {
+        let raw = parallel::try_map_of(&distinct, |&place| {
             self.values(&slices[place]).map_err(|fault| column::at(path, &names[place], fault))
-        });
-        let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
+        })?;
         column::table(path, &names, (wants, empty), &places, &distinct, raw)
     }
 
@@ -217,8 +216,7 @@ fn read_archive(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
     let places = choose(path, &names, wants)?;
     let distinct = column::distinct(&places);
     let held = Held::new(path);
-    let raw = distinct.par_iter().map(|&place| read_column(path, &names[place], usize::MAX, &held));
-    let raw = raw.collect::<Result<Vec<Raw>, Error>>()?;
+    let raw = parallel::try_map_of(&distinct, |&place| read_column(path, &names[place], usize::MAX, &held))?;
     column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 
@@ -244,7 +242,7 @@ fn read_column(path: &Path, name: &str, most: usize, held: &Held) -> Result<Raw,
 /// An array `coords` with all ids, a row per value, and another with the values.
 fn coordinates(path: &Path, values: &str) -> Result<(Array, Raw), Error> {
     let held = Held::new(path);
-    let (coords, numbers) = rayon::join(
+    let (coords, numbers) = parallel::both(
         || read_entry(path, "coords", usize::MAX, &held),
         || read_column(path, values, usize::MAX, &held),
     );
@@ -277,7 +275,7 @@ fn read_coordinates(
         Some(slice) => coords.values(slice).map_err(|fault| column::at(path, &names[place], fault)),
         None => Ok(numbers.clone()),
     };
-    let raw = distinct.par_iter().map(read).collect::<Result<Vec<Raw>, Error>>()?;
+    let raw = parallel::try_map_of(&distinct, read)?;
     column::table(path, &names, (wants, empty), &places, &distinct, raw)
 }
 

@@ -10,7 +10,6 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
-use rayon::prelude::*;
 
 use super::arrays::Growing;
 use super::column::{self, Fault, Raw};
@@ -21,6 +20,7 @@ use crate::Error;
 use crate::error::Reason;
 use crate::files::choose::choose;
 use crate::files::limits::Held;
+use crate::parallel;
 use crate::table::{Empty, Table, Want};
 
 /// Rows that are decoded at a time: their values fit into a cache.
@@ -86,10 +86,8 @@ fn read_columns(path: &Path, wants: &[Want], empty: Empty) -> Result<(Table, Vec
     let tasks: Vec<(usize, usize)> =
         distinct.iter().flat_map(|&place| (0..groups).map(move |group| (place, group))).collect();
     // Collected before any is looked at, so that of several faults the first is told.
-    let parts: Vec<Result<Raw, Problem>> = tasks
-        .into_par_iter()
-        .map(|(place, group)| read_part(path, &metadata, place, group, usize::MAX))
-        .collect();
+    let parts =
+        parallel::map_of(tasks, |(place, group)| read_part(path, &metadata, place, group, usize::MAX));
     let mut parts = parts.into_iter();
     let mut raw = Vec::with_capacity(distinct.len());
     for &place in &distinct {

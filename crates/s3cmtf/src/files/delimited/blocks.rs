@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use memchr::{memchr, memchr_iter, memchr2_iter};
-use rayon::prelude::*;
 
 use super::cursor::{Cursor, Next, Stop};
 use super::opening::Opening;
@@ -12,6 +11,7 @@ use crate::Error;
 use crate::files::limits::{self, Held, LONGEST_LINE};
 use crate::files::lines::BadLine;
 use crate::files::source::Text;
+use crate::parallel;
 use crate::table::{Data, Empty};
 
 /// Small enough to keep all threads busy to the end of a block, and to stay in their caches.
@@ -98,10 +98,9 @@ impl Reader<'_> {
             self.kept = piece.open.map_or(0, |open| block.len() - start - open);
             parts.iter_mut().zip(piece.columns).for_each(|(parts, part)| parts.push(part));
         }
-        columns
-            .par_iter_mut()
-            .zip(parts)
-            .for_each(|(column, parts)| parts.into_iter().for_each(|part| column.append(part)));
+        parallel::each(columns.iter_mut().zip(parts), |(column, parts)| {
+            parts.into_iter().for_each(|part| column.append(part));
+        });
         Ok(())
     }
 
@@ -116,7 +115,7 @@ impl Reader<'_> {
 /// if one did not, the rest of the block is parsed again as one.
 fn parse_block(block: &[u8], plan: &Plan, size: usize) -> Vec<Piece> {
     let texts = cut(block, size);
-    let parsed: Vec<Piece> = texts.par_iter().map(|piece| parse(piece, plan)).collect();
+    let parsed = parallel::map_of(&texts, |piece| parse(piece, plan));
     let (mut pieces, mut start) = (Vec::new(), 0);
     for (text, mut piece) in texts.iter().zip(parsed) {
         let (bad, open) = (piece.bad.is_some(), piece.open.map(|open| start + open));

@@ -3,9 +3,8 @@
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, Write};
 
-use rayon::prelude::*;
-
 use super::{Out, Values};
+use crate::parallel;
 use crate::table::time::iso;
 
 /// Rows are turned into text in pieces of this many.
@@ -30,9 +29,8 @@ pub(super) fn write(writer: &mut dyn Write, columns: &[Out]) -> io::Result<()> {
 pub(super) fn write_rows(writer: &mut dyn Write, columns: &[Out]) -> io::Result<()> {
     let rows = columns.first().map_or(0, |first| first.values.len());
     for start in (0..rows).step_by(PIECE * PIECES) {
-        let pieces: Vec<usize> = (start..rows).step_by(PIECE).take(PIECES).collect();
-        let texts: Vec<Result<String, fmt::Error>> =
-            pieces.into_par_iter().map(|start| piece(columns, start..rows.min(start + PIECE))).collect();
+        let pieces = (start..rows).step_by(PIECE).take(PIECES);
+        let texts = parallel::map_of(pieces, |start| piece(columns, start..rows.min(start + PIECE)));
         for text in texts {
             writer.write_all(text.map_err(io::Error::other)?.as_bytes())?;
         }

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::pass::Pass;
 use super::state::{State, generator, normals};
 use crate::model::{Core, Factor, Model};
+use crate::parallel;
 use crate::params::{AlsParams, CoreKind};
 use crate::problem::{Entries, Problem};
 use crate::training::chain::Chain;
@@ -140,9 +139,11 @@ impl LeastSquares {
             .map(|(scaled, (_, columns))| scaled.side(columns, rank))
             .collect();
         let mut rows = vec![0.0; self.rows[mode] * rank];
-        rows.par_chunks_exact_mut(rank).enumerate().for_each_init(
+        parallel::chunks_mut_with(
+            &mut rows,
+            rank,
             || (chain.steps(), vec![0.0; rank], vec![0.0; rank * rank]),
-            |(steps, design, system), (row, target)| {
+            |(steps, design, system), row, target| {
                 system.fill(0.0);
                 for run in view.row_runs(row..row + 1) {
                     let left = chain.left(&run.head[1..], steps);

@@ -1,7 +1,6 @@
 //! Sums over all entries: squared errors, and what they pass back to the core.
 
-use rayon::prelude::*;
-
+use crate::parallel;
 use crate::training::chain::{Chain, restored};
 use crate::training::dense::{add_scaled, dot};
 use crate::training::view::View;
@@ -91,7 +90,7 @@ impl Pass<'_> {
             }
             (gradient, squares)
         };
-        let sums: Vec<(Vec<f64>, f64)> = (0..pieces).into_par_iter().map(piece).collect();
+        let sums: Vec<(Vec<f64>, f64)> = parallel::map(pieces, piece);
         let (mut gradient, mut squares) = (vec![0.0; size], 0.0);
         for (own, own_squares) in sums {
             gradient.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);

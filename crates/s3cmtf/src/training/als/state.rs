@@ -3,8 +3,8 @@
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
+use crate::parallel;
 use crate::training::chain::{permuted, restored};
 use crate::training::cholesky;
 use crate::training::dense::gram;
@@ -46,16 +46,16 @@ impl State {
                 cholesky::factorize(&mut lower, rank);
             }
             // With F'F = L L', the columns of F L'^-1 are orthogonal; each row solves L x = f.
-            self.factors[mode]
-                .par_chunks_exact_mut(rank)
-                .for_each(|row| cholesky::solve_lower(&lower, rank, row));
+            parallel::chunks_mut(&mut self.factors[mode], rank, |_, row| {
+                cholesky::solve_lower(&lower, rank, row);
+            });
             if diagonal {
                 self.core.iter_mut().enumerate().for_each(|(k, value)| *value *= lower[k * rank + k]);
             } else {
                 self.multiply_core(ranks, mode, &lower);
             }
             for (_, columns) in self.columns.iter_mut().filter(|(own, _)| *own == mode) {
-                columns.par_chunks_exact_mut(rank).for_each(|row| times_lower(row, &lower));
+                parallel::chunks_mut(columns, rank, |_, row| times_lower(row, &lower));
             }
         }
     }
@@ -65,7 +65,7 @@ impl State {
         let others = (0..ranks.len()).filter(|&other| other != mode);
         let axes: Vec<usize> = others.chain([mode]).collect();
         let mut core = permuted(&self.core, ranks, &axes);
-        core.par_chunks_exact_mut(ranks[mode]).for_each(|row| times_lower(row, lower));
+        parallel::chunks_mut(&mut core, ranks[mode], |_, row| times_lower(row, lower));
         self.core = restored(&core, ranks, &axes);
     }
 

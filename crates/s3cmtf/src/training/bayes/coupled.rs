@@ -3,13 +3,12 @@
 //! A matrix without a weight predicts rows (see [`Regression`]), a graph pulls those together that it connects. A matrix with a
 //! weight is explained together with the tensor: its value is normal around `u . v` with a precision that the weight gives.
 
-use rayon::prelude::*;
-
 use super::graph::Graph;
 use super::random::{Streams, gamma, normal};
 use super::rank::some;
 use super::regression::Regression;
 use crate::Error;
+use crate::parallel;
 use crate::problem::{Absent, Coupled};
 use crate::training::checkpoint::StateArrays;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
@@ -303,8 +302,8 @@ impl Cells {
             shared
         });
         let (by_column, weight) = (&self.by_column, self.tau);
-        let pieces = self.columns.par_chunks_mut(PIECE * rank).zip(self.means.par_chunks_mut(PIECE * rank));
-        pieces.enumerate().for_each(|(piece, (columns, means))| {
+        let pieces = self.columns.chunks_mut(PIECE * rank).zip(self.means.chunks_mut(PIECE * rank));
+        parallel::each(pieces.enumerate(), |(piece, (columns, means))| {
             let (mut system, mut pull) = (base.clone(), vec![0.0; rank]);
             let both = columns.chunks_exact_mut(rank).zip(means.chunks_exact_mut(rank));
             for (offset, (column, mean)) in both.enumerate() {

@@ -5,9 +5,9 @@
 //! says nothing are as far apart as any. How far that is takes the spectrum of the graph.
 
 use nalgebra::{DMatrix, SymmetricEigen};
-use rayon::prelude::*;
 
 use super::random::{Generator, pick};
+use crate::parallel;
 use crate::problem::mix;
 use crate::training::sparse::Sparse;
 
@@ -17,7 +17,6 @@ const STEPS: i32 = 24;
 /// The spectrum is looked at along this many random directions, by this many steps of Lanczos each.
 const DIRECTIONS: u64 = 8;
 const LANCZOS: usize = 24;
-const PIECE: usize = 1024;
 
 /// A graph over the rows of a mode.
 pub(super) struct Graph {
@@ -87,7 +86,7 @@ impl Graph {
 /// (stochastic Lanczos quadrature).
 fn spectrum(neighbours: &Sparse, rows: usize) -> Vec<(f64, f64)> {
     let degree = |row: usize| neighbours.row(row).map(|(_, weight)| f64::from(weight)).sum::<f64>();
-    let degrees: Vec<f64> = (0..rows).into_par_iter().with_min_len(PIECE).map(degree).collect();
+    let degrees = parallel::numbers(rows, degree);
     let connected = degrees.iter().filter(|&&degree| degree > 0.0).count();
     if connected == 0 {
         return Vec::new();
@@ -98,7 +97,7 @@ fn spectrum(neighbours: &Sparse, rows: usize) -> Vec<(f64, f64)> {
                 neighbours.row(row).map(|(other, weight)| f64::from(weight) * vector[other as usize]).sum();
             degrees[row] * vector[row] - others
         };
-        (0..rows).into_par_iter().with_min_len(PIECE).map(one).collect()
+        parallel::numbers(rows, one)
     };
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let size = 1.0 / (connected as f64).sqrt();

@@ -4,11 +4,10 @@
 //! The mean row is the one that these averages ask for. It takes into account how uncertain all rows are that it was drawn
 //! with, and so predicts nearly as well as all draws together, where the mean of the rows themselves would not.
 
-use rayon::prelude::*;
-
 use super::core;
 use super::coupled::Matrix;
 use super::noise::Noise;
+use crate::parallel;
 use crate::params::Component;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
@@ -61,7 +60,7 @@ impl NaturalParams {
         let by = &by[1..];
         let triangle = (0..by.len()).flat_map(|k| (0..=k).map(move |l| 1.0 / (by[k] * by[l])));
         let times: Vec<f32> = triangle.chain(by.iter().map(|by| 1.0 / by)).collect();
-        self.numbers.par_chunks_exact_mut(times.len().max(1)).with_min_len(1024).for_each(|numbers| {
+        parallel::chunks_mut(&mut self.numbers, times.len().max(1), |_, numbers| {
             numbers.iter_mut().zip(&times).for_each(|(number, times)| *number *= times);
         });
     }
@@ -113,11 +112,14 @@ impl NaturalParams {
     /// Rows of a first number and of what `solve` makes of a factorized precision and a pull.
     fn solve(&self, first: f32, solve: impl Fn(&[f64], &mut [f64], &mut [f32]) + Sync) -> Vec<f32> {
         let (rank, free) = (self.rank, self.rank - 1);
-        let numbers = self.numbers.par_chunks_exact(NaturalParams::len(rank));
-        let mut rows = vec![first; numbers.len() * rank];
-        rows.par_chunks_exact_mut(rank).zip(numbers).for_each_init(
+        let len = NaturalParams::len(rank);
+        let mut rows = vec![first; self.numbers.len() / len * rank];
+        parallel::chunks_mut_with(
+            &mut rows,
+            rank,
             || (vec![0.0; free * free], vec![0.0; free]),
-            |(precision, pull), (row, numbers)| {
+            |(precision, pull), number, row| {
+                let numbers = &self.numbers[number * len..][..len];
                 let mut numbers = numbers.iter().map(|&number| f64::from(number));
                 for k in 0..free {
                     let triangle = precision[k * free..=k * free + k].iter_mut();

@@ -49,8 +49,6 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use self::augmentation::Augmentation;
 use self::calibration::Calibration;
 use self::conditional::RowConditional;
@@ -68,6 +66,7 @@ use crate::layout::{Arrangement, MemoryBudget, View};
 use crate::likelihood::{self, Likelihood};
 use crate::model::{Model, StdScale, average_row};
 use crate::nodes::Nodes;
+use crate::parallel;
 use crate::params::{BayesParams, Component};
 use crate::problem::{EntrySource, Problem};
 
@@ -398,7 +397,7 @@ impl Sampler {
                 .iter()
                 .map(|&sum| gamma(&mut generator, 1.0 + 0.5 * rows as f64, 0.5 + 0.5 * sum).sqrt() as f32)
                 .collect();
-            self.factors[mode].par_chunks_exact_mut(rank).for_each(|row| {
+            parallel::chunks_mut(&mut self.factors[mode], rank, |_, row| {
                 row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
             });
             self.average.rescale(mode, &by, &self.ranks, &self.matrices);
@@ -517,15 +516,12 @@ impl Sampler {
 /// The sum of squares of each concept, in pieces of a fixed size, so that it does not depend on the threads.
 fn squares(values: &[f32], rank: usize) -> Vec<f64> {
     const PIECE: usize = 4096;
-    let pieces: Vec<Vec<f64>> = values
-        .par_chunks(PIECE * rank)
-        .map(|piece| {
-            let mut sums = vec![0.0; rank];
-            for row in piece.chunks_exact(rank) {
-                sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value).powi(2));
-            }
-            sums
-        })
-        .collect();
+    let pieces = parallel::map_of(values.chunks(PIECE * rank), |piece| {
+        let mut sums = vec![0.0; rank];
+        for row in piece.chunks_exact(rank) {
+            sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value).powi(2));
+        }
+        sums
+    });
     (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect()
 }

@@ -5,10 +5,9 @@
 //! the larger `nu` is; where all rows are alike, `nu` grows and the shares become 1. Shares are weights: what they must not
 //! do is to follow the values that they weigh, see [`counted`] and [`level`].
 
-use rayon::prelude::*;
-
 use super::random::{Streams, gamma, pick};
 use crate::likelihood::{self, ln_gamma};
+use crate::parallel;
 
 /// The values of `nu` that are told apart: 4, 5.7, 8 and so on. Below 4, variances of rows would have none themselves.
 const LEAST: f64 = 4.0;
@@ -82,7 +81,7 @@ impl Noise {
         // What one of them may be, so that all of them and `tau` are not beyond what can be told apart: where nearly all
         // entries are fitted exactly, every row would be more predictable than the others.
         let most = (MOST / tau).max(1.0).powf(1.0 / self.counts.len() as f64);
-        self.roots[mode].par_iter_mut().with_min_len(1024).enumerate().for_each(|(place, root)| {
+        parallel::change(&mut self.roots[mode], |place, root| {
             let (count, sum) = row(place);
             let mut generator = streams.share(mode, place);
             *root = gamma(&mut generator, 0.5 * (nu + count), 0.5 * (nu + sum)).min(most).sqrt() as f32;

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 use s3cmtf_kernels::{Aligned, CHUNK};
 
 use crate::Error;
@@ -11,6 +10,7 @@ use crate::layout::{CoreOrder, EntryRun, PartnerRows, View};
 #[cfg(test)]
 use crate::likelihood;
 use crate::nodes::Nodes;
+use crate::parallel;
 use crate::problem::mix;
 
 /// Predictions of the entries of a view.
@@ -106,23 +106,20 @@ impl<'a> Pass<'a> {
         of: impl Fn(f32, f32) -> T + Sync,
     ) -> Result<Vec<T>, Error> {
         let packed = self.layout().pack(core);
-        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
-        let strips: Result<Vec<Vec<T>>, Error> = strips
-            .map(|runs| {
-                let mut all = Vec::new();
-                let mut visit = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-                    let both = chunk.values.iter().zip(predictions.iter());
-                    let taken = (chunk.first as u64..).zip(both);
-                    let taken = taken.filter(|(place, _)| every == 1 || mix(*place).is_multiple_of(every));
-                    all.extend(taken.map(|(_, (&value, &prediction))| of(value, prediction)));
-                    0.0
-                };
-                Strip::new(self, &packed)
-                    .go(runs, &mut Visit::Chunks { visit: &mut visit, gradient: false })?;
-                Ok(all)
-            })
-            .collect();
-        self.nodes.gather(strips?.concat())
+        let strips = parallel::try_map_of(self.view.strips.windows(2), |strip| {
+            let mut all = Vec::new();
+            let mut visit = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
+                let both = chunk.values.iter().zip(predictions.iter());
+                let taken = (chunk.first as u64..).zip(both);
+                let taken = taken.filter(|(place, _)| every == 1 || mix(*place).is_multiple_of(every));
+                all.extend(taken.map(|(_, (&value, &prediction))| of(value, prediction)));
+                0.0
+            };
+            Strip::new(self, &packed)
+                .go(strip[0]..strip[1], &mut Visit::Chunks { visit: &mut visit, gradient: false })?;
+            Ok::<_, Error>(all)
+        })?;
+        self.nodes.gather(strips.concat())
     }
 
     /// The sum of squared errors, and the errors times the predictions' derivatives by the core.
@@ -164,9 +161,9 @@ impl<'a> Pass<'a> {
 
     /// What all strips come to, in their order.
     fn strips(&self, core: &[f32], gradient: bool, of: &OfStrip<'_>) -> Result<Passed, Error> {
-        let strips = self.view.strips.par_windows(2).map(|pair| pair[0]..pair[1]);
-        let own: Result<Vec<Passed>, Error> = strips.map(|runs| of(Strip::new(self, core), runs)).collect();
-        let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own?.into_iter().unzip();
+        let strips = self.view.strips.windows(2);
+        let own = parallel::try_map_of(strips, |strip| of(Strip::new(self, core), strip[0]..strip[1]))?;
+        let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own.into_iter().unzip();
         let gradients = if gradient { gradients.concat() } else { Vec::new() };
         let (sums, gradients) = self.nodes.gather_both(sums, gradients)?;
         let mut gradients = gradients.chunks_exact(core.len().max(1));

@@ -5,11 +5,10 @@
 //! rows, which are drawn as in any regression with an unknown scale, so that columns that do not help to predict
 //! the tensor come to have none.
 
-use rayon::prelude::*;
-
 use super::random::{Streams, half_cauchy, normal};
 use super::rank::some;
 use crate::model::{Effects, Factor};
+use crate::parallel;
 use crate::problem::{Absent, Coupled};
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::training::gram::gram;
@@ -108,14 +107,12 @@ impl Regression {
     /// Draws effects, given the rows less what other matrices say of them, and how large effects are.
     pub(super) fn draw(&mut self, rest: &[f32], rank: usize, streams: Streams, matrix: u64) {
         // A draw is the solution for a right side with noise: of variance 1 in rows, of the prior's precision in effects.
-        let noisy: Vec<f64> = (0..rest.len() / rank)
-            .into_par_iter()
-            .with_min_len(PIECE)
-            .flat_map_iter(|row| {
-                let mut generator = streams.column(matrix, row);
-                rest[row * rank..][..rank].iter().map(move |&value| f64::from(value) + normal(&mut generator))
-            })
-            .collect();
+        let mut noisy = vec![0.0; rest.len()];
+        parallel::chunks_mut(&mut noisy, rank, |row, noisy| {
+            let mut generator = streams.column(matrix, row);
+            let values = noisy.iter_mut().zip(&rest[row * rank..]);
+            values.for_each(|(noisy, &value)| *noisy = f64::from(value) + normal(&mut generator));
+        });
         let mut right = self.transposed(&noisy, rank);
         let mut random = streams.matrix(matrix);
         for column in right.chunks_exact_mut(rank) {
@@ -162,7 +159,7 @@ impl Regression {
         (0..rank).for_each(|k| shared[k * rank + k] += 1.0);
         factorize(&mut shared, rank);
         let mut all = vec![0.0; self.effects.len()];
-        all.par_chunks_exact_mut(rank).with_min_len(16).enumerate().for_each(|(column, values)| {
+        parallel::chunks_mut(&mut all, rank, |column, values| {
             let (mut system, mut pull) = (vec![0.0; rank * rank], vec![0.0; rank]);
             (0..rank).for_each(|k| system[k * rank + k] = 1.0);
             for (row, value) in self.by_column.row(column) {
@@ -272,7 +269,7 @@ impl Regression {
             centre.iter_mut().zip(effects).for_each(|(sum, effect)| *sum += mean * effect);
         }
         let mut all = vec![0.0; self.means.len()];
-        all.par_chunks_exact_mut(rank).with_min_len(PIECE).enumerate().for_each(|(row, sums)| {
+        parallel::chunks_mut(&mut all, rank, |row, sums| {
             if self.cells_of[row] == 0 {
                 return;
             }
@@ -284,21 +281,18 @@ impl Regression {
 
     /// What values of rows come to for each column.
     fn transposed(&self, values: &[f64], rank: usize) -> Vec<f64> {
-        let pieces: Vec<Vec<f64>> = values
-            .par_chunks(PIECE * rank)
-            .zip(self.cells_of.par_chunks(PIECE))
-            .map(|(piece, cells_of)| {
-                let mut sums = vec![0.0; rank];
-                let known = piece.chunks_exact(rank).zip(cells_of).filter(|(_, cells)| **cells > 0);
-                for (row, _) in known {
-                    sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-                }
-                sums
-            })
-            .collect();
+        let pieces = values.chunks(PIECE * rank).zip(self.cells_of.chunks(PIECE));
+        let pieces: Vec<Vec<f64>> = parallel::map_of(pieces, |(piece, cells_of)| {
+            let mut sums = vec![0.0; rank];
+            let known = piece.chunks_exact(rank).zip(cells_of).filter(|(_, cells)| **cells > 0);
+            for (row, _) in known {
+                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            }
+            sums
+        });
         let totals: Vec<f64> = (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect();
         let mut all = vec![0.0; self.effects.len()];
-        all.par_chunks_exact_mut(rank).with_min_len(16).enumerate().for_each(|(column, sums)| {
+        parallel::chunks_mut(&mut all, rank, |column, sums| {
             sums.iter_mut().zip(&totals).for_each(|(sum, total)| *sum = -self.centres[column] * total);
             add(&self.by_column, column, values, sums);
         });

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use rayon::prelude::*;
-
 use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
@@ -12,6 +10,7 @@ use super::parts::RowClock;
 use super::sums::{Others, RowSums, Summer};
 use crate::Error;
 use crate::layout::{Block, Piece};
+use crate::parallel;
 
 /// What a piece gives: rows, or sums for a row that is shared with other pieces.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,20 +30,16 @@ impl RowConditional<'_> {
         let (natural_params, share) =
             mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
         let (natural_params, shared) = self.deal(natural_params);
-        let own: Result<Vec<RowPart>, Error> = (0..self.view.own_pieces)
-            .into_par_iter()
-            .zip(natural_params)
-            .map_init(
-                || (Summer::new(self, &others), Drawer::new(self, share), Vec::new()),
-                |(summer, drawer, buffer), (piece, natural_params)| {
-                    if self.interrupt.load(Ordering::Relaxed) {
-                        return Ok(RowPart::Rows(Drawn::default()));
-                    }
-                    self.part(piece, summer, drawer, buffer, natural_params)
-                },
-            )
-            .collect();
-        let own = own?;
+        let own = parallel::try_map_with(
+            (0..self.view.own_pieces).zip(natural_params),
+            || (Summer::new(self, &others), Drawer::new(self, share), Vec::new()),
+            |(summer, drawer, buffer), (piece, natural_params)| {
+                if self.interrupt.load(Ordering::Relaxed) {
+                    return Ok(RowPart::Rows(Drawn::default()));
+                }
+                self.part(piece, summer, drawer, buffer, natural_params)
+            },
+        )?;
         if self.interrupt.load(Ordering::Relaxed) {
             return Ok(None);
         }

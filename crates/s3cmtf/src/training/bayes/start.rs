@@ -1,7 +1,5 @@
 //! A model before its first draw.
 
-use rayon::prelude::*;
-
 use super::augmentation::{self, Augmentation};
 use super::core::{CoreState, OFFSET};
 use super::coupled::Matrix;
@@ -14,6 +12,7 @@ use crate::Error;
 use crate::layout::EntryStats;
 use crate::model::{Factor, Model};
 use crate::nodes::Nodes;
+use crate::parallel;
 use crate::params::{BayesParams, CommonParams, CoreKind};
 use crate::problem::{EntrySource, Problem};
 
@@ -120,7 +119,7 @@ impl Prepared {
 fn start_rows(rows: usize, rank: usize, seed: u64, mode: usize) -> Vec<f32> {
     let start = Streams { seed, epoch: 0 };
     let mut values = vec![1.0; rows * rank];
-    values.par_chunks_exact_mut(rank).enumerate().for_each(|(row, values)| {
+    parallel::chunks_mut(&mut values, rank, |row, values| {
         let mut generator = start.row(mode, row);
         values[1..].iter_mut().for_each(|value| *value = normal(&mut generator) as f32);
     });

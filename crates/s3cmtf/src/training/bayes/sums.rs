@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use s3cmtf_kernels::{Aligned, CHUNK};
 
 use super::conditional::RowConditional;
 use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows};
+use crate::parallel;
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
@@ -44,12 +44,10 @@ impl Others {
                 let mut tables = Aligned::default();
                 if rows <= view.runs && rows * len <= TABLE {
                     tables = Aligned::new(rows * len);
-                    let rows = given.factors[rest].par_chunks_exact(given.ranks[rest]);
-                    tables
-                        .as_mut_slice()
-                        .par_chunks_exact_mut(len)
-                        .zip(rows)
-                        .for_each(|(table, row)| view.normal.fold(&core, row, table));
+                    let (factor, rank) = (given.factors[rest], given.ranks[rest]);
+                    parallel::chunks_mut(tables.as_mut_slice(), len, |row, table| {
+                        view.normal.fold(&core, &factor[row * rank..][..rank], table);
+                    });
                 }
                 tables
             }

@@ -1,7 +1,5 @@
 //! The rows that are looked for, and the turns in which they are found.
 
-use rayon::prelude::*;
-
 use super::grow::ExtendedMode;
 use super::known::Known;
 use super::sums::{Cores, Summer, Sums};
@@ -9,6 +7,7 @@ use super::system::Form;
 use super::zeros::FoldInZeros;
 use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Effects, Factor, Model, Uncertainty};
+use crate::parallel;
 use crate::problem::{Absent, Coupled, Duplicates, merge_entries};
 use crate::training::bayes::counted;
 use crate::training::gram::gram;
@@ -253,7 +252,7 @@ impl<'a> Rows<'a> {
         if let (true, RowPrior::Drawn(uncertainty)) = (update, &self.ground) {
             let known =
                 |mode: usize| Known::new(self.old, uncertainty, &self.cores, mode, &self.constant[mode]);
-            self.known = (0..order).into_par_iter().map(known).collect();
+            self.known = parallel::map(order, known);
         }
         // A row is looked for again when a row that it depends on has moved.
         let mut due: Vec<Vec<bool>> = self.grown.iter().map(|grown| vec![true; grown.before.len()]).collect();
@@ -264,7 +263,7 @@ impl<'a> Rows<'a> {
             for (mode, wanted) in wanted.iter().enumerate() {
                 let now: Vec<&Wanted> =
                     wanted.iter().filter(|wanted| due[mode][wanted.row as usize]).collect();
-                let found: Vec<Found> = now.par_iter().map(|wanted| self.row(mode, wanted)).collect();
+                let found = parallel::map_of(&now, |wanted| self.row(mode, wanted));
                 now.iter().for_each(|wanted| due[mode][wanted.row as usize] = false);
                 for (wanted, found) in now.iter().zip(found) {
                     if self.settle(mode, wanted.row as usize, &found) {
@@ -435,7 +434,7 @@ impl<'a> Rows<'a> {
 
     /// The sums over some entries of a row, each times the shares of its other rows.
     fn sum(&self, mode: usize, entries: &[u32]) -> Sums {
-        let pieces: Vec<Sums> = entries.par_chunks(PIECE).map(|piece| self.sum_piece(mode, piece)).collect();
+        let pieces = parallel::map_of(entries.chunks(PIECE), |piece| self.sum_piece(mode, piece));
         let mut total = Sums::new(self.ranks[mode]);
         pieces.iter().for_each(|piece| total.add(piece));
         total

@@ -1,9 +1,8 @@
 //! How far up choices that were held out are in the ranking.
 
-use rayon::prelude::*;
-
 use super::choices::Choices;
 use super::sweep::{Scores, State, dot};
+use crate::parallel;
 use crate::problem::Entries;
 use crate::training::view::View;
 
@@ -61,7 +60,7 @@ impl HeldOut {
             }
             gain / ideal
         };
-        self.users.par_iter().map_init(|| (Vec::new(), Scores::new(&self.view, rank)), one).collect()
+        parallel::map_with(&self.users, || (Vec::new(), Scores::new(&self.view, rank)), one)
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 use s3cmtf_kernels::{Level, NormalEquations};
 
 use super::choices::Choices;
 use super::setting::Setting;
 use crate::Error;
+use crate::parallel;
 use crate::training::cholesky;
 use crate::training::coupled::{Scaled, Side};
 use crate::training::dense::add_square;
@@ -109,9 +109,12 @@ impl Objective<'_> {
             .collect();
         let own = choices.own[mode].clone();
         let mut rows = vec![0.0f32; own.len() * rank];
-        rows.par_chunks_exact_mut(rank).zip(own).for_each_init(
+        parallel::chunks_mut_with(
+            &mut rows,
+            rank,
             || Scratch::new(rank, self.level),
-            |scratch, (target, row)| {
+            |scratch, place, target| {
+                let row = own.start + place;
                 scratch.sums.fill(0.0);
                 if mode == choices.items {
                     self.add_item(state, row, scratch);
@@ -222,10 +225,9 @@ impl Objective<'_> {
             scratch.sums
         };
         let all = choices.rows[choices.users];
-        let pieces: Vec<Vec<f64>> = (0..all.div_ceil(PIECE))
-            .into_par_iter()
-            .map(|number| piece(number * PIECE..((number + 1) * PIECE).min(all)))
-            .collect();
+        let pieces = parallel::map(all.div_ceil(PIECE), |number| {
+            piece(number * PIECE..((number + 1) * PIECE).min(all))
+        });
         let mut sum = vec![0.0; rank * rank];
         for piece in pieces {
             sum.iter_mut().zip(piece).for_each(|(sum, piece)| *sum += piece);
@@ -236,14 +238,14 @@ impl Objective<'_> {
     /// The sum over choices of the squared distance of their score from 1.
     pub(super) fn squared_errors(&self, state: &State) -> f64 {
         let view = &self.choices.views[self.choices.users];
-        let users = (0..view.rows().div_ceil(PIECE)).into_par_iter().map(|number| {
+        let sums: Vec<f64> = parallel::map(view.rows().div_ceil(PIECE), |number| {
             let rows = number * PIECE..((number + 1) * PIECE).min(view.rows());
             let mut scores = Scores::new(view, self.rank);
             let runs = view.row_runs(rows);
             runs.map(|run| scores.of(state, &run).map(|score| (1.0 - f64::from(score)).powi(2)).sum::<f64>())
                 .sum()
         });
-        users.collect::<Vec<f64>>().into_iter().sum()
+        sums.into_iter().sum()
     }
 }
 

@@ -6,8 +6,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::cp::{Cp, PullScratch, TensorPull};
 use super::data::Data;
 use super::matrix::Pull;
@@ -15,6 +13,7 @@ use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::start::start;
 use crate::model::Model;
+use crate::parallel;
 use crate::params::{OpponentParams, Start};
 use crate::training::cholesky;
 use crate::training::dense::{add_product, gram};
@@ -92,9 +91,11 @@ impl CmtfAls {
         cholesky::factorize(&mut system, rank);
         let pull = Pull { weight: 1.0, ..Pull::of_columns(matrix, rows, &gram) };
         let mut columns = vec![0.0; own.len()];
-        columns.par_chunks_exact_mut(rank).enumerate().for_each_init(
+        parallel::chunks_mut_with(
+            &mut columns,
+            rank,
             || vec![0.0; rank],
-            |sums, (column, target)| {
+            |sums, column, target| {
                 let own = &own[column * rank..][..rank];
                 sums.fill(0.0);
                 pull.add(column, own, sums);

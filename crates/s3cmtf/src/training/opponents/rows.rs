@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
+use crate::parallel;
 use crate::training::view::View;
 
 /// Rows are dealt with together until they have so many entries, and longer ones are cut into pieces of as many: both depend
@@ -38,8 +37,7 @@ where
             rest = others;
             tasks.push((range, own));
         }
-        let sums: Vec<f64> = tasks.into_par_iter().map(|(range, own)| self.group(range, own, rank)).collect();
-        sums.into_iter().sum()
+        parallel::map_of(tasks, |(range, own)| self.group(range, own, rank)).into_iter().sum()
     }
 
     fn group(&self, range: Range<usize>, rows: &mut [f64], rank: usize) -> f64 {
@@ -67,8 +65,7 @@ where
             (self.sum)(&mut (self.scratch)(), row, first..(first + PIECE).min(places.end), &mut sums);
             sums
         };
-        let pieces: Vec<Vec<f64>> = (0..count).into_par_iter().map(piece).collect();
-        for piece in pieces {
+        for piece in parallel::map(count, piece) {
             sums.iter_mut().zip(piece).for_each(|(sum, piece)| *sum += piece);
         }
     }

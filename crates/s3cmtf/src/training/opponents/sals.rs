@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
 use s3cmtf_kernels::{Level, NormalEquations};
 
 use super::cp::Cp;
@@ -12,6 +11,7 @@ use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::start::start;
 use crate::model::Model;
+use crate::parallel;
 use crate::params::{OpponentParams, Start};
 use crate::training::cholesky;
 use crate::training::dense::{add_scaled, add_square, dot, gram};
@@ -158,9 +158,11 @@ impl Sals {
         let others = (&state[self.cp.range(matrix.mode)], &block.factors[matrix.mode][..]);
         let side = Side::new(matrix, &matrix.by_column, others, &block.columns);
         let all = &state[self.cp.columns(number)];
-        own.par_chunks_exact_mut(width).enumerate().for_each_init(
+        parallel::chunks_mut_with(
+            &mut own,
+            width,
             || vec![0.0; width * width + width],
-            |sums, (column, target)| {
+            |sums, column, target| {
                 sums.fill(0.0);
                 let (system, solution) = sums.split_at_mut(width * width);
                 side.add(column, &all[column * rank..][..rank], system, solution);
@@ -175,7 +177,7 @@ impl Sals {
 /// Goes through a list in pieces, with all threads.
 fn each_piece(list: &mut [f32], visit: impl Fn(usize, &mut [f32]) + Sync) {
     const PIECE: usize = 1 << 14;
-    list.par_chunks_mut(PIECE).enumerate().for_each(|(piece, list)| visit(piece * PIECE, list));
+    parallel::chunks_mut(list, PIECE, |piece, list| visit(piece * PIECE, list));
 }
 
 /// The product of some modes' rows.

@@ -7,13 +7,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::data::Data;
 use super::method::{Method, Sweep};
 use super::rows::Rows;
 use super::start::normals;
 use crate::model::{Core, Model};
+use crate::parallel;
 use crate::params::OpponentParams;
 use crate::training::chain::{Chain, permuted, restored};
 use crate::training::cholesky;
@@ -129,15 +128,15 @@ impl TuckerAls {
             // (W W' + sum lambda Y Y') U, without a matrix of rows by rows.
             let mut next = vec![0.0; factor.len()];
             let small = cross(&contracted, width, &factor, rank);
-            next.par_chunks_exact_mut(rank)
-                .zip(contracted.par_chunks_exact(width))
-                .for_each(|(next, row)| add_product(next, row, &small, 1.0));
+            parallel::chunks_mut(&mut next, rank, |row, next| {
+                add_product(next, &contracted[row * width..][..width], &small, 1.0);
+            });
             for side in &sides {
                 let turned = side.turned(&factor, rank);
                 let small = side.own.map(|(_, columns)| cross(columns, rank, &turned, rank));
-                next.par_chunks_exact_mut(rank)
-                    .enumerate()
-                    .for_each(|(row, next)| side.add(row, &turned, small.as_deref(), next));
+                parallel::chunks_mut(&mut next, rank, |row, next| {
+                    side.add(row, &turned, small.as_deref(), next);
+                });
             }
             if !orthonormalize(&mut next, rank, data.seed) {
                 break;
@@ -185,7 +184,7 @@ impl Filled<'_> {
         // With missing cells Y is S + U0 V0', S being the errors of what U0 V0' says.
         let small = self.own.map(|(rows, _)| cross(rows, rank, factor, rank));
         let mut turned = vec![0.0; columns * rank];
-        turned.par_chunks_exact_mut(rank).enumerate().for_each(|(column, target)| {
+        parallel::chunks_mut(&mut turned, rank, |column, target| {
             for (row, value) in self.back.row(column) {
                 let error = f64::from(value) - self.said(row as usize, column, rank);
                 let row = &factor[row as usize * rank..][..rank];
@@ -251,7 +250,7 @@ fn orthonormalize(values: &mut [f64], rank: usize, seed: u64) -> bool {
             }
             continue;
         }
-        values.par_chunks_exact_mut(rank).for_each(|row| cholesky::solve_lower(&lower, rank, row));
+        parallel::chunks_mut(values, rank, |_, row| cholesky::solve_lower(&lower, rank, row));
     }
     true
 }

@@ -3,8 +3,7 @@
 //! The term is `lambda_m / 2` times the sum over edges of `w |u_i - u_j|^2`; its gradient for a row is the graph's
 //! Laplacian applied to the factor.
 
-use rayon::prelude::*;
-
+use crate::parallel;
 use crate::training::sparse::Sparse;
 
 const PIECE: usize = 4096;
@@ -33,7 +32,7 @@ impl Graph {
     pub(crate) fn step(&self, rows: &mut [f32], rank: usize, rate: f32) {
         let rate = f64::from(rate) * f64::from(self.weight);
         let old = rows.to_vec();
-        rows.par_chunks_mut(PIECE * rank).enumerate().for_each(|(piece, rows)| {
+        parallel::chunks_mut(rows, PIECE * rank, |piece, rows| {
             let mut sum = vec![0.0f64; rank];
             for (offset, row) in rows.chunks_exact_mut(rank).enumerate() {
                 let degree = self.neighbours.pull(piece * PIECE + offset, &old, rank, &mut sum);

@@ -7,7 +7,6 @@
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use s3cmtf_kernels::SharedRows;
 
 use super::copies::{Copied, ThreadCore};
@@ -15,6 +14,7 @@ use super::epoch::Turn;
 use super::lanes::{Lane, boost};
 use super::method::{ModeRows, TensorStep};
 use super::workspace::{State, Workspace};
+use crate::parallel;
 use crate::params::CoreUpdate;
 
 /// The numbers of a state, which all threads read and write.
@@ -78,7 +78,7 @@ impl Workspace {
         let next = AtomicUsize::new(0);
         let shared = SharedState::new(&mut state);
         let one_thread = this.params.core_update == CoreUpdate::OneThread;
-        this.lanes.par_iter().zip(&this.workers).enumerate().for_each(|(number, (lane, worker))| {
+        parallel::each(this.lanes.iter().zip(&this.workers).enumerate(), |(number, (lane, worker))| {
             let Lane { core: mine, copies } = &mut *lane.write().unwrap_or_else(PoisonError::into_inner);
             let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
             let mut scratch: Vec<_> = this.cells.iter().map(|cells| cells.scratch()).collect();

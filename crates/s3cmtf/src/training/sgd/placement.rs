@@ -13,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use crate::layout::Contraction;
+use crate::parallel;
 use crate::params::SgdParams;
 use crate::problem::Problem;
 
@@ -172,7 +173,7 @@ impl Placement {
         };
         uses.for_each(&mut move_to_next);
         (0..self.rows() as u32).for_each(move_to_next);
-        self.place.par_iter_mut().for_each(|place| *place = moved[*place as usize]);
+        parallel::change(&mut self.place, |_, place| *place = moved[*place as usize]);
         moved
     }
 

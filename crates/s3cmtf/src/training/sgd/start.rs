@@ -2,10 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
 use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model};
+use crate::parallel;
 use crate::params::{CoreKind, SgdParams, Start};
 use crate::problem::{Absent, Problem};
 
@@ -109,7 +109,7 @@ fn random_factor(
 ) -> Factor {
     let seed: u64 = generator.random();
     let mut values = vec![0.0; rows * rank];
-    values.par_chunks_mut(8192 * rank).enumerate().for_each(|(piece, values)| {
+    parallel::chunks_mut(&mut values, 8192 * rank, |piece, values| {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(piece as u64));
         values
             .iter_mut()

@@ -2,7 +2,6 @@
 
 use std::sync::{Mutex, RwLock};
 
-use rayon::prelude::*;
 use s3cmtf_kernels::{Aligned, CHUNK, Step};
 
 use super::cells::Cells;
@@ -15,6 +14,7 @@ use super::zeros::Zeros;
 use crate::Error;
 use crate::layout::{Chunks, Contraction, Order, Position, zeros_apart};
 use crate::model::{ErrorSums, Factor, Model, average_row};
+use crate::parallel;
 use crate::params::{SgdParams, Shuffle, SmallModes, ZerosUpdate};
 use crate::problem::{Absent, Entries, Problem, UNKNOWN};
 use crate::training::checkpoint::StateArrays;
@@ -358,16 +358,13 @@ fn arrange(
     (mut indices, values): (Vec<Vec<u32>>, Vec<f32>),
     seed: Option<u64>,
 ) -> Chunks {
-    let tasks: Vec<u16> = (0..values.len())
-        .into_par_iter()
-        .map(|entry| {
-            let block = |&mode: &usize| modes[mode].block.get(indices[mode][entry] as usize);
-            grid.task(grid.blocked.iter().map(|mode| block(mode).map_or(0, |&block| block.into()))) as u16
-        })
-        .collect();
+    let tasks = parallel::numbers(values.len(), |entry| {
+        let block = |&mode: &usize| modes[mode].block.get(indices[mode][entry] as usize);
+        grid.task(grid.blocked.iter().map(|mode| block(mode).map_or(0, |&block| block.into()))) as u16
+    });
     for (array, placement) in indices.iter_mut().zip(modes) {
         let average = placement.rows() as u32;
-        array.par_iter_mut().for_each(|row| {
+        parallel::change(array, |_, row| {
             *row = if *row == UNKNOWN { average } else { placement.place[*row as usize] };
         });
     }
@@ -398,7 +395,7 @@ fn place_by_first_use(train: &mut Chunks, part: Position, counts: &[u32], placem
         Position::Outer(which) => &mut train.outer[which],
     };
     let moved = placement.by_first_use(counts, rows.iter().copied());
-    rows.par_iter_mut().for_each(|row| *row = moved[*row as usize]);
+    parallel::change(rows, |_, row| *row = moved[*row as usize]);
 }
 
 /// For each entry (or slot) its row's number of entries, 0 if it takes more than a byte; nothing if the rows are so few
@@ -415,7 +412,7 @@ fn row_codes(train: &Chunks, part: Position, counts: &[u32], placement: &Placeme
         Position::Inner(which) => &train.inner[which],
         Position::Outer(which) => &train.outer[which],
     };
-    rows.par_iter().map(|&place| by_place[place as usize]).collect()
+    parallel::numbers_of(rows, |&place| by_place[place as usize])
 }
 
 /// A model of the same form with empty factors; the core stays, for its form.

@@ -3,8 +3,7 @@
 //! With `S = V'V`, the sum over a row of `(y_k - u v_k')^2` is `const - 2 u (sum y_k v_k)' + u S u'`, where the sum
 //! runs over the non-zeros alone. So a row costs its non-zeros and one product with a small matrix.
 
-use rayon::prelude::*;
-
+use crate::parallel;
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
@@ -43,7 +42,7 @@ pub(crate) fn half_step(rows: &mut [f32], rank: usize, nonzeros: &Sparse, other:
     let mut system: Vec<f64> = gram.iter().map(|&s| half.rate * s).collect();
     (0..rank).for_each(|j| system[j * rank + j] += 1.0 + half.rate * ridge);
     let inverse = if half.l1 || half.nonnegative { Vec::new() } else { inverse(&system, rank) };
-    rows.par_chunks_mut(PIECE * rank).enumerate().for_each(|(piece, rows)| {
+    parallel::chunks_mut(rows, PIECE * rank, |piece, rows| {
         let mut target = vec![0.0f64; rank];
         for (offset, row) in rows.chunks_exact_mut(rank).enumerate() {
             nonzeros.pull(piece * PIECE + offset, other, rank, &mut target);

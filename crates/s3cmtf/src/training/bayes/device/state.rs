@@ -1,21 +1,24 @@
 //! The state of a sampler and its entries, to a device and back.
 
-use rayon::prelude::*;
 use s3cmtf_cuda::{Device, MeanState, RowTerms, Setup, State};
 
 use super::super::Sampler;
 use super::super::coupled::Matrix;
 use super::super::mean::NaturalParams;
+use crate::parallel;
 use crate::params::Component;
 use crate::problem::Entries;
 
 type Chain<D> = s3cmtf_cuda::Sampler<D>;
 
+/// So many rows are dealt with together.
+const PIECE: usize = 256;
+
 /// The rows of entries, and their values as draws have them, given what those are centred by and divided by.
 pub(super) fn given(entries: &Entries, (mean, spread): (f64, f64)) -> (Vec<&[u32]>, Vec<f32>) {
     let lists = (0..entries.order()).map(|mode| entries.indices(mode)).collect();
-    let values = entries.values().par_iter().map(|&value| ((f64::from(value) - mean) / spread) as f32);
-    (lists, values.collect())
+    let scaled = |&value: &f32| ((f64::from(value) - mean) / spread) as f32;
+    (lists, parallel::numbers_of(entries.values(), scaled))
 }
 
 /// How many entries each row has.
@@ -25,7 +28,7 @@ pub(super) fn counts(entries: &Entries, rows: &[usize]) -> Vec<Vec<u32>> {
         entries.indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
         counts
     };
-    rows.par_iter().enumerate().map(of).collect()
+    parallel::map_of(rows.iter().enumerate(), of)
 }
 
 /// Puts entries and the state on a device.
@@ -148,20 +151,22 @@ impl Terms {
         let (rank, rows, means) = (sampler.ranks[mode], &sampler.factors[mode], sampler.prior_means(mode));
         let mut pulls = vec![0.0; rows.len()];
         let mut diagonal = vec![0.0; rows.len() / rank];
-        pulls.par_chunks_exact_mut(rank).zip(&mut diagonal).enumerate().for_each_init(
-            || (vec![0.0; rank * rank], vec![0.0; rank]),
-            |(precision, sums), (row, (pull, diagonal))| {
+        let (graphs, others): (Vec<&Matrix>, Vec<&Matrix>) =
+            matrices.iter().partition(|matrix| matrix.is_graph());
+        let pieces = pulls.chunks_mut(PIECE * rank).zip(diagonal.chunks_mut(PIECE));
+        parallel::each(pieces.enumerate(), |(piece, (pulls, diagonal))| {
+            let (mut precision, mut sums) = (vec![0.0; rank * rank], vec![0.0; rank]);
+            let both = pulls.chunks_exact_mut(rank).zip(diagonal);
+            for (row, (pull, diagonal)) in (piece * PIECE..).zip(both) {
                 precision.fill(0.0);
                 sums.fill(0.0);
-                let (graphs, others): (Vec<&Matrix>, Vec<&Matrix>) =
-                    matrices.iter().partition(|matrix| matrix.is_graph());
-                graphs.iter().for_each(|graph| graph.pull_row(row, rows, &means, precision, sums));
+                graphs.iter().for_each(|graph| graph.pull_row(row, rows, &means, &mut precision, &mut sums));
                 // The same for all concepts but the first.
                 *diagonal = precision[rank + 1] as f32;
-                others.iter().for_each(|matrix| matrix.pull_row(row, rows, &means, precision, sums));
-                pull.iter_mut().zip(sums).for_each(|(pull, sum)| *pull = *sum as f32);
-            },
-        );
+                others.iter().for_each(|other| other.pull_row(row, rows, &means, &mut precision, &mut sums));
+                pull.iter_mut().zip(&sums).for_each(|(pull, sum)| *pull = *sum as f32);
+            }
+        });
         let has_graph = matrices.iter().any(|matrix| matrix.is_graph());
         let shared = matrices.iter().filter_map(|matrix| matrix.shared()).fold(None, |sums, more| {
             let sums: Vec<f32> = sums.unwrap_or_else(|| vec![0.0; rank * rank]);

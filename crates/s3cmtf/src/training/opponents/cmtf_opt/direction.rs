@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use rayon::prelude::*;
-
 use crate::Error;
+use crate::parallel;
 use crate::params::OptimizerKind;
 use crate::training::checkpoint::StateArrays;
 use crate::training::dense::long_dot;
@@ -53,17 +52,17 @@ impl Directions {
 
     /// Takes note of a step along a direction and of the gradients before and after it.
     pub(super) fn update(&mut self, direction: Vec<f64>, step: f64, before: &[f64], after: &[f64]) {
-        let change: Vec<f64> = after.par_iter().zip(before).map(|(after, before)| after - before).collect();
+        let change = parallel::numbers(after.len(), |at| after[at] - before[at]);
         match self {
             Directions::Cg(last) => {
                 let scale = long_dot(&direction, &change);
                 let beta = (long_dot(after, &change) / scale).max(0.0);
                 let beta = if beta.is_finite() { beta } else { 0.0 };
-                let next = direction.par_iter().zip(after).map(|(old, gradient)| beta * old - gradient);
-                *last = Some(next.collect());
+                let next = |at: usize| beta * direction[at] - after[at];
+                *last = Some(parallel::numbers(after.len(), next));
             }
             Directions::Lbfgs(pairs) => {
-                let moved: Vec<f64> = direction.par_iter().map(|direction| step * direction).collect();
+                let moved = parallel::numbers_of(&direction, |direction| step * direction);
                 // Without curvature along the step nothing was learnt.
                 if long_dot(&moved, &change) > 1e-12 * long_dot(&change, &change) * step.min(1.0) {
                     if pairs.len() == MEMORY {
@@ -80,7 +79,7 @@ impl Directions {
         match self {
             Directions::Cg(Some(next)) => next.clone(),
             Directions::Lbfgs(pairs) if !pairs.is_empty() => two_loops(pairs, gradient),
-            _ => gradient.par_iter().map(|gradient| -gradient).collect(),
+            _ => parallel::numbers_of(gradient, |gradient| -gradient),
         }
     }
 
@@ -125,9 +124,9 @@ impl Directions {
 /// The product of the approximate inverse Hessian and the negative gradient.
 fn two_loops(pairs: &VecDeque<[Vec<f64>; 2]>, gradient: &[f64]) -> Vec<f64> {
     let add = |to: &mut Vec<f64>, by: f64, list: &[f64]| {
-        to.par_iter_mut().zip(list).for_each(|(to, value)| *to += by * value);
+        parallel::change(to, |at, to| *to += by * list[at]);
     };
-    let mut direction: Vec<f64> = gradient.par_iter().map(|gradient| -gradient).collect();
+    let mut direction = parallel::numbers_of(gradient, |gradient| -gradient);
     let mut shares = Vec::with_capacity(pairs.len());
     for [moved, change] in pairs.iter().rev() {
         let share = long_dot(moved, &direction) / long_dot(moved, change);
@@ -136,7 +135,7 @@ fn two_loops(pairs: &VecDeque<[Vec<f64>; 2]>, gradient: &[f64]) -> Vec<f64> {
     }
     if let Some([moved, change]) = pairs.back() {
         let scale = long_dot(moved, change) / long_dot(change, change);
-        direction.par_iter_mut().for_each(|value| *value *= scale);
+        parallel::change(&mut direction, |_, value| *value *= scale);
     }
     for ([moved, change], share) in pairs.iter().zip(shares.into_iter().rev()) {
         let back = long_dot(change, &direction) / long_dot(moved, change);

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
+use crate::parallel;
 use crate::training::dense::{add_product, dot, gram, long_dot};
 use crate::training::opponents::cp::{Cp, PullScratch, TensorPull};
 use crate::training::opponents::data::Data;
@@ -89,7 +88,7 @@ impl Objective<'_> {
         let (rows, own) = (&state[cp.range(matrix.mode)], &state[cp.columns(number)]);
         let gram = gram(rows, rank);
         let pull = Pull::of_columns(matrix, rows, &gram);
-        gradient.par_chunks_exact_mut(rank).enumerate().for_each(|(column, target)| {
+        parallel::chunks_mut(gradient, rank, |column, target| {
             let own = &own[column * rank..][..rank];
             target.fill(0.0);
             pull.add(column, own, target);

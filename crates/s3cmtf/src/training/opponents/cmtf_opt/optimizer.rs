@@ -1,10 +1,9 @@
 //! First-order optimization of any function, one step at a time.
 
-use rayon::prelude::*;
-
 use super::direction::Directions;
 use super::line_search;
 use crate::Error;
+use crate::parallel;
 use crate::params::OptimizerKind;
 use crate::training::checkpoint::StateArrays;
 use crate::training::dense::long_dot;
@@ -58,8 +57,7 @@ impl Optimizer {
         let mut reached = (f64::NAN, vec![0.0; point.len()], vec![0.0; point.len()]);
         let mut along = |step: f64| {
             let (value, gradient, there) = &mut reached;
-            let moved = point.par_iter().zip(&direction).map(|(from, direction)| from + step * direction);
-            moved.collect_into_vec(there);
+            parallel::change(there, |at, there| *there = point[at] + step * direction[at]);
             *value = evaluate(there, gradient);
             (*value, long_dot(gradient, &direction))
         };
