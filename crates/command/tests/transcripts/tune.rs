@@ -155,7 +155,8 @@ fn noise_is_no_reason_to_leave_the_baseline() {
     folder.write("noise.tns", lines);
     let search = "tune noise.tns --algorithm bayes --epochs 10 --threads 1 --budget 3600 --quiet";
     let shown = folder.run(search).succeeds();
-    assert_eq!(shown.stderr, "");
+    // That offsets do as well may be said, and is true.
+    assert!(shown.stderr.lines().all(|line| line.contains("that of offsets alone")), "{}", shown.stderr);
     shown.prints(&["the baseline: nothing is better by more than noise", "s3cmtf fit noise.tns --epochs 10"]);
 }
 
