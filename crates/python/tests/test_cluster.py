@@ -229,8 +229,10 @@ def test_batches_are_what_the_model_predicts_and_recommends(
     found = pd.concat([pd.read_parquet(part) for part in parts], ignore_index=True)
     given = pd.concat([cells, cells.head(100)], ignore_index=True)
     values, stds = expected.predict(given, return_std=True)
-    assert np.array_equal(found["predicted_stars"], values) and np.array_equal(found["std"], stds)
-    assert np.array_equal(found["low"], expected.predict_interval(given, level=0.8)[0])
+    # Cells that are predicted together share sums: with others, they may differ in the last digit.
+    low = expected.predict_interval(given, level=0.8)[0]
+    for column, wanted in {"predicted_stars": values, "std": stds, "low": low}.items():
+        assert np.allclose(found[column], wanted, rtol=1e-6, atol=0), column
     assert list(found["user"]) == list(given["user"])
 
     rows = batch.recommend(model, "user", "film", out=tmp_path / "lists", n=3, **words)

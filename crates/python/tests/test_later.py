@@ -52,7 +52,9 @@ def test_a_search_leaves_settings_and_says_what_it_tried(world):
     assert model.rank != 2 and len(model.trials_) > 1
     assert model.trials_["rmse"].min() < model.trials_["rmse"].iloc[0]
     simple = model.simple_errors_
-    assert model.trials_["rmse"].min() < simple["offsets_rmse"] < simple["mean_rmse"]
+    # In this world rows interact and have hardly any offsets.
+    assert model.trials_["rmse"].min() < 0.9 * min(simple["offsets_rmse"], simple["mean_rmse"])
+    assert abs(simple["offsets_rmse"] - simple["mean_rmse"]) < 0.01
     plain = s3cmtf.S3CMTF(rank=2, epochs=10).fit(world.train, **world.words)
     assert model.rmse(world.test) < plain.rmse(world.test)
     with pytest.raises(ValueError, match="budget"):
