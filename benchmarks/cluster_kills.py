@@ -6,7 +6,7 @@
 Runs `python -m s3cmtf.cluster fit` again and again on a cluster of three nodes on this machine, and sends SIGKILL to a worker, to the
 process that workers meet in, to the program, or to a whole node, which is then replaced; after the program was killed, the
 same command is typed again. Asserts that every run ends with the bits of `s3cmtf.S3CMTF` on one machine, and prints a table of what was
-killed. Needs ray, pyarrow and pandas. Half an hour has about 100 kills.
+killed. Needs ray, pyarrow and pandas. Fifty kills take about ten minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import numpy as np
 import pandas as pd
 import s3cmtf
 
-ROWS, EPOCHS = 20_000, 60
+# Runs take so long that most are hit more than once.
+ROWS, EPOCHS = 20_000, 1500
 MODES, VALUE = "user,item,month", "value"
 
 
@@ -93,7 +94,7 @@ def main() -> None:
             ]
             running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while not out.exists():
-                end = time.monotonic() + chance.uniform(4, 25)
+                end = time.monotonic() + chance.uniform(3, 12)
                 while time.monotonic() < end and running.poll() is None:
                     time.sleep(0.05)
                 if running.poll() is not None:

@@ -3,13 +3,15 @@
 
     python benchmarks/cluster_scale.py                    # the table of docs/cluster.md
     python benchmarks/cluster_scale.py --check [--full]   # workers on this machine; needs s3cmtf[cluster]
+    python benchmarks/cluster_scale.py --driver           # what the program that calls needs, for more and more entries
 
 The model: cores share the work on entries, which takes a time per entry and core; a worker receives the bytes that docs/cluster.md says, at some
 bandwidth; and each time that all workers meet takes a latency for each of them. For the table, the time per entry is that of the record of
 `bench bayes` on the shape of Netflix, 16 threads, and bandwidth and latency are said on the command line. `--check` finds bandwidth and latency on two other
 shapes, predicts a third one for 1 to 8 workers of two threads from how long one worker takes, and measures it; workers of one machine share its
 bandwidth. `--full` fits the shape of Netflix, with one process on all cores and with four workers that share them, and says how fast four workers
-load 100 million rows of Parquet.
+load 100 million rows of Parquet. `--driver` fits 10^7, 10^8 and 10^9 entries, one worker for each core, and says how much memory the program has
+needed that calls them, and the workers; 10^9 need about 110 GB.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import argparse
 import itertools
 import json
 import math
+import multiprocessing
 import os
+import shutil
 import statistics
 import tempfile
 import time
@@ -102,24 +106,32 @@ def table(args: argparse.Namespace) -> None:
             )
 
 
-def write(folder: Path, shape: Shape) -> list[str]:
-    """Parquet files of entries, of which rows have about as unequal parts as those of ratings have."""
+def write_part(path: str, part: int, count: int, sizes: tuple[int, ...]) -> None:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    paths, parts = [], 16
-    # Rows with many entries are anywhere among the others.
-    order = [np.random.default_rng(100 + mode).permutation(size).astype(np.int32) for mode, size in enumerate(shape.sizes)]
-    for part in range(parts):
-        generator = np.random.default_rng(part)
-        count = int(shape.entries) // parts
-        columns = {}
-        for mode, (size, own) in enumerate(zip(shape.sizes, order, strict=True)):
-            columns[f"mode{mode}"] = own[(size * generator.random(count) ** 2).astype(np.int32)]
-        columns["value"] = generator.normal(size=count).astype(np.float32)
-        paths.append(str(folder / f"part-{part}.parquet"))
-        pq.write_table(pa.table(columns), paths[-1])
+    generator = np.random.default_rng(part)
+    # Rows with many entries come first, as they do where ids are numbered as they occur.
+    draw = lambda size, some: (size * generator.random(some) ** 2).astype(np.int32)  # noqa: E731
+    block, writer = 1 << 22, None
+    for start in range(0, count, block):
+        some = min(block, count - start)
+        columns = {f"mode{mode}": draw(size, some) for mode, size in enumerate(sizes)}
+        table = pa.table({**columns, "value": generator.normal(size=some).astype(np.float32)})
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer:
+        writer.close()
+
+
+def write(folder: Path, shape: Shape) -> list[str]:
+    """Parquet files of entries, of which rows have about as unequal parts as those of ratings have."""
+    parts = 16
+    paths = [str(folder / f"part-{part}.parquet") for part in range(parts)]
+    # Other processes, so that this one has not needed the memory.
+    with multiprocessing.get_context("spawn").Pool(len(os.sched_getaffinity(0))) as pool:
+        pool.starmap(write_part, [(path, part, int(shape.entries) // parts, shape.sizes) for part, path in enumerate(paths)])
     return paths
 
 
@@ -132,6 +144,8 @@ class Measured:
     """Of the worker that has most of it, like the exchange."""
     received: float
     """The mean over workers."""
+    memory: float
+    """The most of a worker."""
 
 
 def modes(shape: Shape) -> list[str]:
@@ -171,8 +185,8 @@ def measured(files: list[str], shape: Shape, workers: int, threads: int, epochs:
     }
     _, used = cluster.fit(files, **words, workers=workers, threads_per_worker=threads)
     received = statistics.mean(one["received"] for one in used)
-    exchange, loading = (max(one[name] for one in used) for name in ("exchange_seconds", "loading_seconds"))
-    return Measured(median(seconds), exchange, loading, received)
+    exchange, loading, memory = (max(one[name] for one in used) for name in ("exchange_seconds", "loading_seconds", "memory"))
+    return Measured(median(seconds), exchange, loading, received, memory)
 
 
 # Epochs of two runs, whose difference is what epochs take without start and end. A quarter of them count.
@@ -183,7 +197,7 @@ def per_epoch(files: list[str], shape: Shape, workers: int, threads: int) -> Mea
     """A run whose exchange and bytes are those of an epoch."""
     short, long = (measured(files, shape, workers, threads, epochs) for epochs in (SHORT, LONG))
     exchange, received = ((a - b) / (LONG - SHORT) for a, b in ((long.exchange, short.exchange), (long.received, short.received)))
-    return Measured(long.epoch, exchange, long.loading, received)
+    return Measured(long.epoch, exchange, long.loading, received, long.memory)
 
 
 THREADS = 2
@@ -252,11 +266,32 @@ def full(folder: Path, scale: float) -> None:
     )
 
 
+def driver(folder: Path, scale: float) -> None:
+    """What the calling program needs does not grow with the data."""
+    import resource
+
+    workers = len(os.sched_getaffinity(0))
+    print(f"{workers} workers of one thread, rank 10:\n")
+    print("| entries | loading | an epoch | memory of the program that calls | most of a worker |\n|---|---|---|---|---|")
+    for entries in (1e7, 1e8, 1e9):
+        shape = Shape(entries * scale, (480_189, 17_770, 74))
+        place = folder / f"{entries:.0e}"
+        place.mkdir()
+        found = measured(write(place, shape), shape, workers, 1, 4)
+        shutil.rmtree(place)
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(
+            f"| {shape.entries:.0f} | {found.loading:.1f} s | {found.epoch:.2f} s | {own / 1e6:.0f} MB | {found.memory / 1e9:.2f} GB |",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="measure workers on this machine")
     parser.add_argument("--full", action="store_true", help="with --check: the shape of Netflix, too")
-    parser.add_argument("--scale", type=float, default=1.0, help="with --check: so many of the entries")
+    parser.add_argument("--driver", action="store_true", help="what the calling program needs")
+    parser.add_argument("--scale", type=float, default=1.0, help="with --check and --driver: so many of the entries")
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--cores", type=int, default=16, help="of a node")
     parser.add_argument("--bandwidth", type=float, default=25.0, help="of a node's link, in Gbit/s")
@@ -267,12 +302,15 @@ def main() -> None:
         help="of a meeting, in seconds for each worker in it",
     )
     args = parser.parse_args()
-    if not args.check:
+    if not args.check and not args.driver:
         return table(args)
     with tempfile.TemporaryDirectory() as folder:
-        check(Path(folder), args.scale)
-        if args.full:
+        if args.check:
+            check(Path(folder), args.scale)
+        if args.check and args.full:
             full(Path(folder), args.scale)
+        if args.driver:
+            driver(Path(folder), args.scale)
 
 
 if __name__ == "__main__":

@@ -202,12 +202,13 @@ def test_a_checkpoint_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 def test_the_table_names_whom_others_waited_for() -> None:
     rows = [
-        {"node": node, "seconds": 9.0, "loading_seconds": 1.0, "exchange_seconds": wait, "sent": 12_345, "received": 5e6}
+        {"node": node, "seconds": 9.0, "loading_seconds": 1.0, "exchange_seconds": wait, "sent": 12_345}
         for node, wait in enumerate([3.0, 0.5, 2.0])
     ]
+    rows = [{**row, "received": 5e6, "memory": 7e9} for row in rows]
     lines = table(rows).splitlines()
     assert lines[0].split()[:2] == ["worker", "seconds"]
-    assert "12.3 kB" in lines[1] and "5.0 MB" in lines[1]
+    assert "12.3 kB" in lines[1] and "5.0 MB" in lines[1] and "7.0 GB" in lines[1]
     assert "worker 2" in lines[-1]
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 def table(usage: list[dict[str, Any]]) -> str:
     """Seconds and bytes of each worker, and which of them the others waited for."""
-    rows = [["worker", "seconds", "loading", "computing", "exchange", "sent", "received"]]
+    rows = [["worker", "seconds", "loading", "computing", "exchange", "sent", "received", "memory"]]
     for one in usage:
         computing = one["seconds"] - one["exchange_seconds"]
         seconds = [one["seconds"], one["loading_seconds"], computing, one["exchange_seconds"]]
-        rows.append(
-            [str(one["node"] + 1), *(f"{number:.1f}" for number in seconds), size(one["sent"]), size(one["received"])]
-        )
+        sizes = [one["sent"], one["received"], one["memory"]]
+        rows.append([str(one["node"] + 1), *(f"{number:.1f}" for number in seconds), *map(size, sizes)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     # Who waits least for the others is the one that they wait for.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -14,6 +15,16 @@ from .. import _s3cmtf
 from .._coupled import Coupled, natives
 from . import _files
 from ._exchange import ObjectStore
+
+
+def peak_memory() -> int:
+    """The most bytes of memory that this process has had at any time; 0 where that is not known."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 @dataclass
@@ -44,10 +55,14 @@ class Worker:
     def __init__(self, node: int, nodes: int, hub: Any) -> None:
         self.exchange = ObjectStore(hub, node, nodes)
         self.hub = hub
-        self.scratch = tempfile.mkdtemp(prefix="s3cmtf-")
+        self.scratch = ""
 
     def fit(self, plan: Plan) -> dict[str, Any]:
         """Trains; the first worker also saves the model, or returns it."""
+        with tempfile.TemporaryDirectory(prefix="s3cmtf-") as self.scratch:
+            return self._fit(plan)
+
+    def _fit(self, plan: Plan) -> dict[str, Any]:
         import ray
 
         node, start = self.exchange.node, time.monotonic()
@@ -80,6 +95,7 @@ class Worker:
             "node": node,
             "seconds": seconds,
             "loading_seconds": loaded,
+            "memory": peak_memory(),
             **self.exchange.usage(),
             "notes": [*notes, *more],
         }

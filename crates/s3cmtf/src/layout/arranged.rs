@@ -170,7 +170,11 @@ impl Arrangement<'_> {
         if !self.nodes.is_shared() {
             return View::new(entries, &plan, self.budget);
         }
-        let shares = Share::of_nodes(counts, self.nodes.count(), if_strips);
+        let shares = if if_strips {
+            Share::of_strips(counts, self.nodes.count())
+        } else {
+            Share::of_rows(counts, self.nodes.count(), self.ranks[mode])
+        };
         let own = routed(entries, mode, &shares, self.nodes)?;
         let distinct = Distinct::collect(own.values());
         plan.distinct = distinct.as_ref();

@@ -37,7 +37,7 @@ pub(in crate::training) fn choice(
     }
     let lists = Choice::MODES.map(|mode| entries.indices(mode).to_vec());
     let pairs = Entries::from_rows(String::new(), lists.into(), vec![1.0; entries.len()]);
-    let choices = Choices::of_pairs(pairs, rows, nodes)?;
+    let choices = Choices::of_pairs(pairs, rows, RANK, nodes)?;
     let asked = Asked { lambda: Err(choices.usual_lambda()), absent: None, contexts: false, matrices: false };
     let objective = Objective { choices: &choices, matrices: &[], setting: asked.usual(), rank: RANK, level };
     let mut state = State::start(&choices, RANK, seed);

@@ -84,8 +84,13 @@ impl Choices {
         Choices { shares, ..Choices::of_views(views, counts, (users, items), own) }
     }
 
-    /// Takes up pairs of a user and an item, of which nodes may share those of all.
-    pub(super) fn of_pairs(pairs: Entries, rows: [usize; 2], nodes: &Nodes) -> Result<Self, Error> {
+    /// Takes up pairs of a user and an item, of which nodes may share those of all, for rows of this rank.
+    pub(super) fn of_pairs(
+        pairs: Entries,
+        rows: [usize; 2],
+        rank: usize,
+        nodes: &Nodes,
+    ) -> Result<Self, Error> {
         if !nodes.is_shared() {
             return Ok(Choices::new(&pairs, &rows, 0, 1, 0.0));
         }
@@ -94,7 +99,7 @@ impl Choices {
         let pairs = EntrySource::Memory(pairs);
         let (mut views, mut own) = (Vec::new(), Vec::new());
         for (mode, counts) in counts.iter().enumerate() {
-            let shares = Share::of_nodes(counts, nodes.count(), false);
+            let shares = Share::of_rows(counts, nodes.count(), rank);
             let entries = routed(&pairs, mode, &shares, nodes)?;
             views.push(View::ordered(&entries, vec![mode, 1 - mode], &rows));
             own.push(shares[nodes.own()].rows.clone());
