@@ -183,7 +183,9 @@ def measured(files: list[str], shape: Shape, workers: int, threads: int, epochs:
         "settings": settings(shape, epochs),
         "observe": observe,
     }
-    _, used = cluster.fit(files, **words, workers=workers, threads_per_worker=threads)
+    # A model that is not saved comes to this process.
+    with tempfile.TemporaryDirectory(dir=Path(files[0]).parent) as out:
+        _, used = cluster.fit(files, **words, workers=workers, threads_per_worker=threads, out=str(Path(out, "model")))
     received = statistics.mean(one["received"] for one in used)
     exchange, loading, memory = (max(one[name] for one in used) for name in ("exchange_seconds", "loading_seconds", "memory"))
     return Measured(median(seconds), exchange, loading, received, memory)
