@@ -6,7 +6,7 @@
 Runs `python -m s3cmtf.cluster fit` again and again on a cluster of three nodes on this machine, and sends SIGKILL to a worker, to the
 process that workers meet in, to the program, or to a whole node, which is then replaced; after the program was killed, the
 same command is typed again. Asserts that every run ends with the bits of `s3cmtf.S3CMTF` on one machine, and prints a table of what was
-killed. Needs ray, pyarrow and pandas. Fifty kills take about ten minutes.
+killed. Needs s3cmtf[cluster]. Fifty kills take about ten minutes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import s3cmtf
 
 # Runs take so long that most are hit more than once.
-ROWS, EPOCHS = 20_000, 1500
+ROWS, EPOCHS = 20_000, 300
 MODES, VALUE = "user,item,month", "value"
 
 
@@ -37,11 +38,10 @@ def write(folder: Path) -> list[str]:
     ids = [generator.integers(size, size=ROWS) for size in (400, 150, 12)]
     rows = [generator.normal(size=(size, 3)) for size in (400, 150, 12)]
     values = sum(rows[0][ids[0], k] * rows[1][ids[1], k] * rows[2][ids[2], k] for k in range(3))
-    frame = pd.DataFrame(dict(zip(MODES.split(","), ids, strict=True)))
-    frame[VALUE] = values + 0.3 * generator.normal(size=ROWS)
+    columns = {**dict(zip(MODES.split(","), ids, strict=True)), VALUE: values + 0.3 * generator.normal(size=ROWS)}
     paths = [str(folder / f"part-{part}.parquet") for part in range(6)]
     for part, path in enumerate(paths):
-        frame[part::6].to_parquet(path, index=False)
+        pq.write_table(pa.table({name: column[part::6] for name, column in columns.items()}), path)
     return paths
 
 
