@@ -63,7 +63,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     without : bayes: components of the model to ablate, to see what each contributes.
     likelihood : bayes: how values lie around what is predicted: gaussian; logistic for values 0 and 1, so that predictions are
         probabilities; or counts (negative binomial) for whole numbers, so that they are expected counts.
-    method, scheme, start, rate, decay, l1, nonnegative, deterministic, tolerance : sgd. If they are None, ``method`` is fast (opt in
+    tolerance : bayes and sgd: stop when the relative change of the RMSE falls below this, such as 0.001. 0 never stops.
+    method, scheme, start, rate, decay, l1, nonnegative, deterministic : sgd. If they are None, ``method`` is fast (opt in
         ``"paper"``, or naive), ``scheme`` blocks (lock-free in ``"paper"``), ``start`` mean (random in ``"paper"``), and ``rate``
         fitted to the data (0.001 in ``"paper"``).
     shuffle, core_update, small_modes, zeros_update : sgd: what the paper does otherwise. When entries are shuffled: once, or

@@ -103,7 +103,9 @@ impl Algorithm {
     /// The settings that the algorithm has and not every other: one line for each algorithm.
     fn own(self) -> &'static [&'static str] {
         match self {
-            Algorithm::Bayes => &["without", "likelihood", "patience", "absent", "absent_weight"],
+            Algorithm::Bayes => {
+                &["without", "likelihood", "tolerance", "patience", "absent", "absent_weight"]
+            }
             Algorithm::Sgd => &[
                 "method",
                 "scheme",
@@ -412,7 +414,8 @@ pub struct Params {
     pub nonnegative: bool,
     /// Whether the factors are made orthogonal at the end. Default no; paper: yes.
     pub orthogonal: bool,
-    /// sgd: stop when the training RMSE changes by less than this share of itself; 0 never does. Default 0. 0 or more.
+    /// Stop when the training RMSE changes by less than this share of itself; bayes: when more epochs would change the RMSE by less
+    /// than that. 0 never does. Default 0. 0 or more.
     #[serde(deserialize_with = "number::double")]
     pub tolerance: f64,
     /// Stop after this many epochs without a better RMSE on held-out entries, then train on all entries for as many epochs

@@ -4,7 +4,9 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use s3cmtf::{Absent, Checkpoint, Coupled, Entries, Error, Exchange, Model, Params, Problem, Run, Training};
+use s3cmtf::{
+    Absent, Checkpoint, Coupled, Entries, Error, Exchange, Model, Params, Problem, Run, Stop, Training,
+};
 
 /// Messages by way of shared memory: what each node has for each.
 struct Table {
@@ -219,6 +221,22 @@ fn entries_that_are_held_out_are_the_same_for_any_number_of_nodes() {
     assert_eq!(runs[1].record.summary.offsets_rmse, alone.record.summary.offsets_rmse);
     assert_eq!(runs[1].record.summary.mean_rmse, alone.record.summary.mean_rmse);
     assert!(bits(&alone.model) == bits(&runs[0].model));
+}
+
+#[test]
+fn nodes_end_by_a_tolerance_where_one_machine_does() {
+    let world = World { kinds: Vec::new(), entries: 20_000, ..large() };
+    let params = Params { tolerance: 0.01, ..params(vec![3, 3, 2], 100) };
+    let places: Vec<usize> = (0..world.entries).collect();
+    let alone = world.alone(&params, &places, None);
+    let epochs = alone.record.summary.epochs;
+    assert!(alone.record.summary.stop == Stop::Tolerance && epochs < 100, "{epochs}");
+    let (runs, kept) = world.shared(&params, 3, None, None);
+    assert!(
+        runs.iter().all(|run| run.record.summary.epochs == epochs && bits(&run.model) == bits(&alone.model))
+    );
+    let (runs, _) = world.shared(&params, 2, None, Some(&kept[epochs - 3]));
+    assert!(bits(&runs[1].model) == bits(&alone.model), "resumed");
 }
 
 #[test]

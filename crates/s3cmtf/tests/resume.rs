@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use s3cmtf::internal::world::{WorldParams, generate};
-use s3cmtf::{Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Params, Problem, Run, Training};
+use s3cmtf::{
+    Absent, Algorithm, Checkpoint, CoreKind, Coupled, Entries, Params, Problem, Run, Stop, Training,
+};
 
 /// A problem with a matrix of every kind.
 fn problem() -> (Problem, Entries) {
@@ -81,6 +83,14 @@ fn draws_go_on() {
 fn draws_of_ranks_that_are_found_go_on() {
     // Concepts go behind epochs 20 and 30, and entries that were held out take part behind epoch 30.
     checkpoints_lead_to_the_same_model(&Params { epochs: 44, ..Params::default() }, 5);
+}
+
+#[test]
+fn draws_that_end_by_a_tolerance_go_on() {
+    let params = Params { ranks: vec![4], epochs: 100, tolerance: 0.01, ..Params::default() };
+    checkpoints_lead_to_the_same_model(&params, 6);
+    let ended = run(&params, None, &Mutex::new(Vec::new())).record.summary;
+    assert!(ended.stop == Stop::Tolerance && ended.epochs < 100, "{ended:?}");
 }
 
 #[test]

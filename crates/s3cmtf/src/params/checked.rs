@@ -44,6 +44,8 @@ pub(crate) struct BayesParams {
     /// What an absent cell counts, if those are zeros.
     pub(crate) absent_weight: Option<f32>,
     pub(crate) device: Device,
+    /// A run ends where more epochs would change the RMSE by less than this share of it; 0 never does.
+    pub(crate) tolerance: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -136,6 +138,9 @@ impl CheckedParams {
         | CheckedParams::Ials(IalsParams { common, .. })
         | CheckedParams::Opponent(OpponentParams { common, .. })) = &mut params;
         (common.epochs, common.patience) = (epochs, None);
+        if let CheckedParams::Bayes(params) = &mut params {
+            params.tolerance = 0.0;
+        }
         params
     }
 }
@@ -269,7 +274,15 @@ impl Params {
                 let (without, likelihood, device) = (self.without.clone(), self.likelihood, self.device);
                 let absent_weight =
                     (self.absent == Absent::Zeros).then(|| self.absent_weight.unwrap_or(ABSENT_WEIGHT));
-                CheckedParams::Bayes(BayesParams { common, without, likelihood, absent_weight, device })
+                let tolerance = self.tolerance;
+                CheckedParams::Bayes(BayesParams {
+                    common,
+                    without,
+                    likelihood,
+                    absent_weight,
+                    device,
+                    tolerance,
+                })
             }
             Algorithm::Sgd => CheckedParams::Sgd(SgdParams {
                 common,
@@ -367,6 +380,10 @@ impl Params {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
         self.check_zeros()?;
+        if self.tolerance > 0.0 && (self.likelihood != Likelihood::Gaussian || self.absent == Absent::Zeros) {
+            let expected = "0 unless the likelihood of bayes is gaussian and absent cells are missing";
+            return Err(Error::param("tolerance", expected, self.tolerance));
+        }
         self.likelihood.check(problem.entries().name(), problem.entries().values())?;
         if self.core == CoreKind::Diagonal { self.check_columns(problem.order()) } else { Ok(()) }
     }

@@ -31,7 +31,7 @@ impl Run {
         }
         // Before, models are single draws: others than those that follow.
         let early = match params.algorithm {
-            Algorithm::Bayes => bayes::early(params.epochs),
+            Algorithm::Bayes => bayes::early(history.len()),
             Algorithm::Sgd
             | Algorithm::CmtfOpt
             | Algorithm::CmtfAls

@@ -39,7 +39,7 @@ pub struct Epoch {
 pub enum Stop {
     /// All epochs were run.
     Epochs,
-    /// The training RMSE changed by less than the tolerance.
+    /// The training RMSE changed by less than the tolerance; of bayes, predictions did.
     Tolerance,
     /// The held-out RMSE had not improved for `patience` epochs.
     Patience,
@@ -54,7 +54,7 @@ impl Stop {
     pub fn reason(self) -> &'static str {
         match self {
             Stop::Epochs => "all epochs were run",
-            Stop::Tolerance => "the training RMSE hardly changed any more",
+            Stop::Tolerance => "the RMSE would hardly change any more",
             Stop::Patience => "the held-out RMSE did not improve any more",
             Stop::Interrupted => "interrupted; the model so far was kept",
             Stop::Diverged => "no step size was small enough; the last good model was kept",

@@ -9,12 +9,13 @@ use super::Evaluation;
 use super::augmentation::Augmentation;
 use super::core::CoreState;
 use super::pass::Pass;
+use super::schedule::{FROM, Schedule};
 use crate::Error;
 use crate::layout::View;
 use crate::likelihood::Likelihood;
 use crate::model::{Model, StdScale};
 use crate::nodes::Nodes;
-use crate::problem::{EntrySource, HoldOut};
+use crate::problem::{Entries, EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
 
 /// The share of entries that are held out; more where those would be fewer than this, but never beyond the second share.
@@ -26,14 +27,8 @@ const MOST: f64 = 100_000.0;
 const FEWEST: f64 = 50.0;
 /// So that others who hold out entries with the same seed have others.
 const OWN: u64 = 0x6361_6c69_6272_6174;
-/// Interactions have so many epochs to form before they are judged, and are for at least half as many. From the middle of a run
-/// on, all entries take part.
-const FROM: u64 = 20;
-const UNTIL: f64 = 0.5;
 /// The logarithm of the prior's precision where interactions say nothing.
 const STEEP: f64 = 0.4;
-/// So many of the last draws before all entries take part are averaged, to see how far that mean lies from entries held out.
-const REHEARSAL: u64 = 10;
 /// Steps to the most likely factor.
 const SCORING: usize = 4;
 /// What is kept of the mean prediction, and of the precision, when a new draw comes.
@@ -48,30 +43,23 @@ pub(super) struct Calibration {
     mean: Vec<f32>,
     /// The logarithm of the precision of the prior of concepts that interact.
     log: f64,
-    until: u64,
     /// Sums over draws of what is predicted of each entry held out, and of its square; empty where `spreads` was not asked for.
     draws: Vec<[f32; 2]>,
 }
 
-/// Holds out entries to calibrate by, in a run of so many epochs: what is left, and those. Nothing if either are too few.
+/// Holds out entries to calibrate by: what is left, and those. Nothing if either are too few, or there is no time.
 pub(super) fn split(
     entries: &EntrySource,
-    epochs: usize,
+    schedule: &Schedule,
     seed: u64,
     nodes: &Nodes,
 ) -> Result<Option<(EntrySource, EntrySource)>, Error> {
     let count = nodes.add(entries.len() as u64)?.max(1) as f64;
     let share = (ENOUGH / count).clamp(SHARE, LARGEST).min(MOST / count);
-    if share * count < FEWEST || until(epochs) > super::early(epochs) as u64 {
+    if share * count < FEWEST || !schedule.has_time() {
         return Ok(None);
     }
     entries.split_among(HoldOut::Random(share), seed ^ OWN, nodes).map(Some)
-}
-
-/// The epoch after which all entries take part. In short runs that is after draws have begun to count: there is no time to hold
-/// any out.
-fn until(epochs: usize) -> u64 {
-    ((UNTIL * epochs as f64) as u64).max(FROM + FROM / 2)
 }
 
 /// The best factor of what interactions predict, from 0 to 1, given values and the predictions without interactions.
@@ -102,10 +90,10 @@ fn most_likely(interactions: &[f32], rest: &[[f32; 2]], augmentation: &Augmentat
 }
 
 impl Calibration {
-    pub(super) fn new(held: Evaluation, entries: EntrySource, epochs: usize, spreads: bool) -> Self {
+    pub(super) fn new(held: Evaluation, entries: EntrySource, spreads: bool) -> Self {
         let mean = vec![0.0; held.0.entries];
         let draws = vec![[0.0; 2]; if spreads { mean.len() } else { 0 }];
-        Calibration { held, entries, mean, log: 0.0, until: until(epochs), draws }
+        Calibration { held, entries, mean, log: 0.0, draws }
     }
 
     /// The entries that are held out.
@@ -117,25 +105,18 @@ impl Calibration {
         &mut self.held.0
     }
 
-    /// Whether an epoch is the last, or beyond.
-    pub(super) fn is_over(&self, epoch: u64) -> bool {
-        epoch >= self.until
+    /// The entries that are held out, those of all nodes, in an order of their own.
+    ///
+    /// # Errors
+    /// If they cannot be read, or other nodes cannot be reached.
+    pub(super) fn entries(&self, nodes: &Nodes) -> Result<Entries, Error> {
+        Ok(self.entries.clone().into_entries()?.gathered(nodes)?.sorted())
     }
 
     /// Whether interactions are judged after an epoch.
     #[cfg(feature = "cuda")]
     pub(super) fn judges(&self, epoch: u64) -> bool {
         epoch >= FROM
-    }
-
-    /// Whether the draw of an epoch is one of those that are averaged to see how far their mean lies from entries held out.
-    pub(super) fn rehearses(&self, epoch: u64) -> bool {
-        (self.until - REHEARSAL + 1..=self.until).contains(&epoch)
-    }
-
-    /// The first epoch whose predictions of entries held out are kept, to see how far draws lie apart.
-    fn spread_from(&self) -> u64 {
-        FROM + (self.until - FROM) / 2
     }
 
     /// What makes the standard deviations of linear predictors those of draws, on the entries held out: how far these lie from what
@@ -147,12 +128,12 @@ impl Calibration {
         &self,
         model: &Model,
         averaged: &[[f32; 2]],
-        augmentation: &Augmentation,
+        (augmentation, schedule): (&Augmentation, &Schedule),
     ) -> Result<Option<StdScale>, Error> {
         if model.uncertainty().is_none() || self.draws.is_empty() {
             return Ok(None);
         }
-        let count = (self.until - self.spread_from() + 1) as f64;
+        let count = schedule.spread().count() as f64;
         let apart = self.draws.iter().zip(averaged).map(|(&[sum, squares], &[_, averaged])| {
             let mean = f64::from(sum) / count;
             let variance = (f64::from(squares) / count - mean * mean).max(0.0);
@@ -171,16 +152,16 @@ impl Calibration {
         if model.uncertainty().is_none() || model.likelihood() != Likelihood::Gaussian {
             return Ok(None);
         }
-        let entries = self.entries.clone().into_entries()?.gathered(nodes)?.sorted();
+        let entries = self.entries(nodes)?;
         let (predictions, stds) =
             (model.predict_located(entries.clone(), true), model.std_located(&entries)?);
         Ok(StdScale::fit(&predictions, &stds, entries.values()))
     }
 
-    /// The precision of the prior of concepts that interact, given what an epoch has drawn.
+    /// The precision of the prior of concepts that interact, given what an epoch has drawn; tells `schedule` how far off predictions are.
     pub(super) fn precision(
         &mut self,
-        epoch: u64,
+        (epoch, schedule): (u64, &mut Schedule),
         (ranks, factors, nodes): (&[usize], &[&[f32]], &Nodes),
         core: &CoreState,
         augmentation: Option<&Augmentation>,
@@ -188,7 +169,7 @@ impl Calibration {
         if epoch >= FROM {
             let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes);
             let all = pass.each(&core.values, |_, prediction| prediction)?;
-            if epoch >= self.spread_from() {
+            if schedule.spread().contains(&epoch) {
                 for ([sum, squares], &drawn) in self.draws.iter_mut().zip(&all) {
                     (*sum, *squares) = (*sum + drawn, *squares + drawn * drawn);
                 }
@@ -202,8 +183,12 @@ impl Calibration {
                 None => least_squares(&self.mean, &rest),
                 Some(augmentation) => most_likely(&self.mean, &rest, augmentation),
             };
+            let errors =
+                self.mean.iter().zip(&rest).map(|(mean, [value, calm])| f64::from(value - calm - mean));
+            let squares: f64 = errors.map(|error| error * error).sum();
             let keep = f64::from(KEEP);
             self.log = keep * self.log + (1.0 - keep) * STEEP * (1.0 - factor).powi(2);
+            schedule.judge(epoch, (squares / self.mean.len() as f64).sqrt(), self.log);
         }
         Ok(self.log.exp())
     }

@@ -31,14 +31,14 @@ pub(in crate::training) fn engine<'a>(
         }
         (Device::Cuda(number), None) => {
             let begun = begin(number, &job, params, context)?;
-            return Ok(Box::new(begun.engine(job.entries, params.common.epochs)?));
+            return Ok(Box::new(begun.engine(job.entries)?));
         }
         (Device::Auto, _) if job.entries.len() < LEAST => None,
         (Device::Auto, Some(why)) => {
             CudaDevice::new(0).is_ok().then(|| format!("the GPU was not used: it cannot be, {why}"))
         }
         (Device::Auto, None) => match begin(0, &job, params, context) {
-            Ok(begun) => return Ok(Box::new(begun.engine(job.entries, params.common.epochs)?)),
+            Ok(begun) => return Ok(Box::new(begun.engine(job.entries)?)),
             // Most machines have none, which is no news.
             Err(Error::Device { source, .. }) if is_none(&*source) => None,
             Err(error @ Error::Device { .. }) => Some(format!("the GPU was not used: {error:#}")),

@@ -8,8 +8,9 @@ use crate::layout::MemoryBudget;
 use crate::model::Model;
 use crate::params::BayesParams;
 use crate::training::checkpoint::StateArrays;
-use crate::training::engine::{Best, Engine, Rmses};
+use crate::training::engine::{Best, Engine, Rmses, Verdict};
 use crate::training::job::{FitJob, RunContext};
+use crate::training::run::Stop;
 
 /// A sampler and the entries that its models are evaluated on.
 pub(in crate::training) struct BayesEngine<'a> {
@@ -18,6 +19,8 @@ pub(in crate::training) struct BayesEngine<'a> {
     watched: Option<Evaluation>,
     budget: Option<&'a MemoryBudget>,
     note: Option<String>,
+    /// Whether no more epochs are needed.
+    settled: bool,
 }
 
 impl<'a> BayesEngine<'a> {
@@ -31,7 +34,7 @@ impl<'a> BayesEngine<'a> {
         let sampler = Sampler::new(problem, entries, params, warm, budget, context.nodes)?;
         let reported = sets.reported.map(|entries| sampler.arrange(entries, budget)).transpose()?;
         let watched = sets.watched.map(|entries| sampler.arrange(entries, budget)).transpose()?;
-        Ok(BayesEngine { sampler, reported, watched, budget, note: None })
+        Ok(BayesEngine { sampler, reported, watched, budget, note: None, settled: false })
     }
 
     /// The same, with something to say about the device.
@@ -56,12 +59,17 @@ impl Engine for BayesEngine<'_> {
         if self.sampler.shed() {
             self.follow();
         }
+        self.settled = self.sampler.settled()?;
         Ok(true)
     }
 
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let (train, sets) = self.sampler.rmse(&[self.reported.as_ref(), self.watched.as_ref()])?;
         Ok(Rmses { train, test: sets[0], watched: sets[1] })
+    }
+
+    fn judge(&mut self, _epoch: usize, _rmses: &Rmses) -> Verdict {
+        if self.settled { Verdict::Stop(Stop::Tolerance) } else { Verdict::Keep }
     }
 
     fn may_be_best(&self) -> bool {
@@ -91,6 +99,7 @@ impl Engine for BayesEngine<'_> {
         let mut best = [0.0; 2];
         arrays.get_doubles("best", &mut best)?;
         self.sampler.epoch = epochs as u64;
+        self.sampler.schedule.get(&mut arrays)?;
         self.sampler.join(self.budget)?;
         self.sampler.restore(arrays)?;
         self.follow();

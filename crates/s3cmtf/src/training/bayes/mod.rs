@@ -29,6 +29,8 @@ mod random;
 mod rank;
 mod regression;
 mod rows;
+mod schedule;
+mod settled;
 mod start;
 mod state;
 mod sums;
@@ -44,6 +46,7 @@ pub(super) use host::engine;
 pub(super) use noise::counted;
 pub use parts::{EpochParts, epoch_parts};
 pub(super) use rank::{most, widest};
+pub(super) use schedule::early;
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -59,6 +62,8 @@ use self::noise::Noise;
 use self::parts::RowClock;
 use self::pass::Pass;
 use self::random::{Streams, gamma};
+use self::schedule::Schedule;
+use self::settled::Watched;
 use self::start::Prepared;
 use self::zeros::Zeros;
 use crate::Error;
@@ -72,13 +77,6 @@ use crate::problem::{EntrySource, Problem};
 
 /// The core stays as it starts until the rows have found their places in it.
 const CORE_FROM: u64 = 4;
-/// The share of epochs before draws are typical and count.
-const EARLY: f64 = 0.75;
-
-/// How many of so many epochs are over before draws count.
-pub(super) fn early(epochs: usize) -> usize {
-    (EARLY * epochs as f64) as usize
-}
 
 /// A problem and the state of its model.
 pub(crate) struct Sampler {
@@ -88,7 +86,7 @@ pub(crate) struct Sampler {
     level: s3cmtf_kernels::Level,
     seed: u64,
     without: Vec<Component>,
-    early: u64,
+    schedule: Schedule,
     /// What the tensor's values were centred by and divided by; their linear predictor, where the likelihood is not Gaussian.
     mean: f64,
     spread: f64,
@@ -109,6 +107,8 @@ pub(crate) struct Sampler {
     scale: Option<StdScale>,
     /// As long as entries are held out: those, and all entries.
     calibration: Option<(Calibration, EntrySource)>,
+    /// After that, where the run ends once predictions no longer change: some of these.
+    watched: Option<Watched>,
     epoch: u64,
     /// The nodes that share the entries.
     nodes: Nodes,
@@ -139,7 +139,7 @@ impl Sampler {
         sampler.average = sampler.no_mean();
         drop(kept);
         if let Some(held) = held {
-            sampler.hold_out(held, entries, params.common.epochs, budget)?;
+            sampler.hold_out(held, entries, budget)?;
         }
         Ok(sampler)
     }
@@ -158,13 +158,12 @@ impl Sampler {
         &mut self,
         held: EntrySource,
         entries: EntrySource,
-        epochs: usize,
         budget: Option<&MemoryBudget>,
     ) -> Result<(), Error> {
         let arranged = self.arrange(held.clone(), budget)?;
         // An answer does not say how certain its probability is; draws do.
         let spreads = self.frame.likelihood == Likelihood::Logistic;
-        let calibration = Calibration::new(arranged, held, epochs, spreads);
+        let calibration = Calibration::new(arranged, held, spreads);
         self.calibration = Some((calibration, entries));
         Ok(())
     }
@@ -272,9 +271,8 @@ impl Sampler {
 
     /// The share that the draw of this epoch has in the mean, if it counts.
     fn share(&self) -> Option<f32> {
-        let calibration = self.calibration.as_ref();
-        let rehearses = calibration.is_some_and(|(calibration, _)| calibration.rehearses(self.epoch));
-        (self.epoch > self.early || rehearses).then(|| self.average.begin())
+        let rehearses = self.calibration.is_some() && self.schedule.rehearses(self.epoch);
+        (self.schedule.counts(self.epoch) || rehearses).then(|| self.average.begin())
     }
 
     fn streams(&self) -> Streams {
@@ -287,7 +285,8 @@ impl Sampler {
             let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
             let augmentation = self.augmentation.as_ref();
             let given = (&self.ranks[..], &factors[..], &self.nodes);
-            self.noise.hurdle = calibration.precision(self.epoch, given, &self.core, augmentation)?;
+            self.noise.hurdle =
+                calibration.precision((self.epoch, &mut self.schedule), given, &self.core, augmentation)?;
         }
         Ok(())
     }
@@ -317,13 +316,12 @@ impl Sampler {
     /// Whether it is time to let entries take part that were held out so far.
     #[cfg(feature = "cuda")]
     fn calibration_ends(&self) -> bool {
-        self.calibration.as_ref().is_some_and(|(calibration, _)| calibration.is_over(self.epoch))
+        self.calibration.is_some() && self.schedule.joins(self.epoch)
     }
 
     /// If it is time to: no entries are held out any more, and what they had to say about errors is known; returns all entries.
     fn end_calibration(&mut self) -> Result<Option<EntrySource>, Error> {
-        let Some((calibration, entries)) =
-            self.calibration.take_if(|(calibration, _)| calibration.is_over(self.epoch))
+        let Some((calibration, entries)) = self.calibration.take_if(|_| self.schedule.joins(self.epoch))
         else {
             return Ok(None);
         };
@@ -336,9 +334,16 @@ impl Sampler {
                 let held = pass.each(core, |value, sampled| [value, sampled])?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
                 if let Some(augmentation) = &self.augmentation {
-                    self.scale = calibration.linear_scale(&self.model_so_far(true)?, &held, augmentation)?;
+                    self.scale = calibration.linear_scale(
+                        &self.model_so_far(true)?,
+                        &held,
+                        (augmentation, &self.schedule),
+                    )?;
                 }
             }
+        }
+        if self.schedule.tolerance > 0.0 {
+            self.watched = Some(Watched::new(&calibration.entries(&self.nodes)?));
         }
         Ok(Some(entries))
     }
@@ -361,7 +366,7 @@ impl Sampler {
 
     /// Whether draws have begun to count for the model that comes out.
     pub(crate) fn is_typical(&self) -> bool {
-        self.epoch > self.early && self.average.draws > 0
+        self.schedule.counts(self.epoch) && self.average.draws > 0
     }
 
     /// The means that all matrices give the rows of a mode; empty if none does.

@@ -80,7 +80,8 @@ pub(super) fn some(values: &[f32], rank: usize, kept: &[usize]) -> Vec<f32> {
 impl Sampler {
     /// Whether it is time to look for concepts that are of no use.
     pub(super) fn may_shed(&self) -> bool {
-        let is_time = self.epoch >= 2 * EVERY && self.epoch.is_multiple_of(EVERY) && self.epoch < self.early;
+        let is_time =
+            self.epoch >= 2 * EVERY && self.epoch.is_multiple_of(EVERY) && self.schedule.may_shed(self.epoch);
         self.auto && is_time && self.average.draws == 0
     }
 

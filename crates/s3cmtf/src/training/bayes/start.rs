@@ -6,8 +6,9 @@ use super::coupled::Matrix;
 use super::mean::Mean;
 use super::noise::Noise;
 use super::random::{Streams, normal};
+use super::schedule::Schedule;
 use super::zeros::Zeros;
-use super::{Sampler, calibration, diagonal, early, posterior, widest};
+use super::{Sampler, calibration, diagonal, posterior, widest};
 use crate::Error;
 use crate::layout::EntryStats;
 use crate::model::{Factor, Model};
@@ -70,11 +71,14 @@ impl Prepared {
         };
         let inner = |rank: usize| if diagonal && !auto { diagonal::concepts(order, rank) } else { rank };
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
+        let schedule = Schedule::fixed(epochs);
         // An entry that is held out would be a zero.
         let (kept, held) = match zeros {
-            None => calibration::split(entries, epochs, seed, nodes)?.unzip(),
+            None => calibration::split(entries, &schedule, seed, nodes)?.unzip(),
             Some(_) => (None, None),
         };
+        let settles = params.tolerance > 0.0 && held.is_some();
+        let schedule = if settles { Schedule::settling(epochs, params.tolerance) } else { schedule };
         let matrices = problem.coupled().iter().zip(0..).map(|(matrix, number)| {
             let mode = matrix.mode();
             Matrix::new(matrix, number, rows[mode], ranks[mode], unit)
@@ -85,7 +89,7 @@ impl Prepared {
             level,
             seed,
             without: without.clone(),
-            early: early(epochs) as u64,
+            schedule,
             mean,
             spread,
             augmentation,
@@ -99,6 +103,7 @@ impl Prepared {
             noise: Noise::new(counts),
             scale: None,
             calibration: None,
+            watched: None,
             epoch: 0,
             nodes: nodes.clone(),
             parts: None,

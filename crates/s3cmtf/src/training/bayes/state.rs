@@ -40,6 +40,8 @@ impl Sampler {
         if let Some((calibration, _)) = &self.calibration {
             calibration.put(&mut numbers);
         }
+        self.schedule.put(&mut numbers);
+        self.watched.iter().for_each(|watched| watched.put(&mut numbers));
         numbers.put_doubles("noise", &[self.noise.tau, self.noise.hurdle]);
         if let Some(augmentation) = &self.augmentation {
             let [slope, intercept] = augmentation.link;
@@ -101,6 +103,8 @@ impl Sampler {
                 numbers.get(&format!("mean.columns.{number}"), columns)?;
             }
         }
+        let draws = if self.is_typical() { self.average.draws } else { 0 };
+        self.watched.iter_mut().try_for_each(|watched| watched.get(draws, &mut numbers))?;
         let mut noise = [0.0; 2];
         numbers.get_doubles("noise", &mut noise)?;
         [self.noise.tau, self.noise.hurdle] = noise;

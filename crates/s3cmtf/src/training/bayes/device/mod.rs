@@ -17,8 +17,9 @@ use crate::Error;
 use crate::model::Model;
 use crate::problem::{Entries, EntrySource};
 use crate::training::checkpoint::StateArrays;
-use crate::training::engine::{Best, Engine, Rmses};
+use crate::training::engine::{Best, Engine, Rmses, Verdict};
 use crate::training::job::{FitJob, Sets};
+use crate::training::run::Stop;
 
 /// A sampler whose draws are made on a device.
 pub(super) struct DeviceEngine<D: Device> {
@@ -32,6 +33,8 @@ pub(super) struct DeviceEngine<D: Device> {
     sets: TestEntries,
     /// None after a failure.
     there: Option<There<D>>,
+    /// Whether no more epochs are needed.
+    settled: bool,
 }
 
 /// Entries to evaluate on, by the rows of the problem; those that are not known are behind the last.
@@ -120,16 +123,17 @@ impl<D: Device> Begun<D> {
     }
 
     /// The engine, which takes the entries: it will need them all.
-    pub(super) fn engine(self, entries: EntrySource, epochs: usize) -> Result<DeviceEngine<D>, Error> {
+    pub(super) fn engine(self, entries: EntrySource) -> Result<DeviceEngine<D>, Error> {
         let Begun { name, prepared: Prepared { mut sampler, kept, held }, sets, there } = self;
         let first = match (kept, held) {
             (Some(kept), Some(held)) => {
-                sampler.hold_out(held, entries, epochs, None)?;
+                sampler.hold_out(held, entries, None)?;
                 kept
             }
             _ => entries,
         };
-        Ok(DeviceEngine { name, sampler, entries: first.into_entries()?, sets, there: Some(there) })
+        let (entries, there) = (first.into_entries()?, Some(there));
+        Ok(DeviceEngine { name, sampler, entries, sets, there, settled: false })
     }
 }
 
@@ -234,6 +238,10 @@ impl<D: Device> Engine for DeviceEngine<D> {
         let swept = self.sweep(interrupt).map_err(|error| error.of(&self.name))?;
         if swept {
             self.change()?;
+            if self.sampler.is_looked_at() {
+                self.get()?;
+            }
+            self.settled = self.sampler.settled()?;
         }
         Ok(swept)
     }
@@ -267,6 +275,10 @@ impl<D: Device> Engine for DeviceEngine<D> {
         evaluate().map_err(|error| failed(&name, error))
     }
 
+    fn judge(&mut self, _epoch: usize, _rmses: &Rmses) -> Verdict {
+        if self.settled { Verdict::Stop(Stop::Tolerance) } else { Verdict::Keep }
+    }
+
     fn may_be_best(&self) -> bool {
         self.sampler.is_typical()
     }
@@ -295,6 +307,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
         let mut best = [0.0; 2];
         arrays.get_doubles("best", &mut best)?;
         self.sampler.epoch = epochs as u64;
+        self.sampler.schedule.get(&mut arrays)?;
         self.join()?;
         self.sampler.average = self.sampler.no_mean();
         self.sampler.restore(arrays)?;

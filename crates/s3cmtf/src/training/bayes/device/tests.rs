@@ -18,6 +18,7 @@ use crate::training::Checkpoint;
 use crate::training::checkpoint::{CheckpointMeta, Checkpointer};
 use crate::training::engine::Engine;
 use crate::training::job::{FitJob, FitResult, RunContext, Sets};
+use crate::training::run::Stop;
 use crate::training::train::train;
 use crate::world::{World, WorldParams, generate};
 
@@ -97,7 +98,7 @@ impl Case {
             On::Device => {
                 let prepared = Prepared::new(&self.problem, &self.entries, own, None, &ALONE).unwrap();
                 let begun = Begun::new((Emulator, "emulator".to_owned()), prepared, &job).unwrap();
-                Box::new(begun.engine(job.entries, own.common.epochs).unwrap())
+                Box::new(begun.engine(job.entries).unwrap())
             }
         };
         let result = train(engine.as_mut(), checked.common(), &mut context).unwrap();
@@ -167,7 +168,7 @@ fn a_device_goes_on_with_fewer_concepts() {
     let sets = Sets { reported: Some(EntrySource::Memory(case.test.clone())), watched: None };
     let job = FitJob { problem: &case.problem, entries: case.entries.clone(), params: &checked, sets };
     let begun = Begun::new((Emulator, "emulator".to_owned()), prepared, &job).unwrap();
-    let mut engine = begun.engine(job.entries, 20).unwrap();
+    let mut engine = begun.engine(job.entries).unwrap();
     let go = |engine: &mut DeviceEngine<Emulator>| {
         (1..=10).for_each(|epoch| assert!(engine.epoch(epoch, &AtomicBool::new(false)).unwrap()));
         engine.evaluate().unwrap()
@@ -184,6 +185,18 @@ fn a_device_goes_on_with_fewer_concepts() {
     (0..10).for_each(|_| assert!(host.epoch(&AtomicBool::new(false)).unwrap()));
     let (host, _) = host.rmse(&[]).unwrap();
     assert!((device / host - 1.0).abs() < 0.05, "{device} on the device, {host} on the host");
+}
+
+#[test]
+fn a_device_ends_by_a_tolerance() {
+    let params = Params { ranks: vec![4, 4, 3], epochs: 100, tolerance: 0.01, ..Params::default() };
+    let case = Case::new(params, Couple::Nothing);
+    let (whole, kept) = case.run(On::Device, None, 57);
+    assert!(whole.stop == Stop::Tolerance && whole.history.len() < 100, "{} epochs", whole.history.len());
+    let (same, _) = case.run(On::Device, kept, 0);
+    assert_eq!(same.model, whole.model);
+    let (host, _) = case.run(On::Host, None, 0);
+    assert!(host.stop == Stop::Tolerance && host.history.len().abs_diff(whole.history.len()) <= 20);
 }
 
 #[test]
