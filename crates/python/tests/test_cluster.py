@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 import ray
 
 import s3cmtf
-from s3cmtf import batch, cluster
+from s3cmtf import _s3cmtf, batch, cluster
+from s3cmtf.cluster import __main__ as flags
 from s3cmtf.cluster._files import Checkpoints, expanded, pieces
 from s3cmtf.cluster._table import table
 
@@ -100,10 +102,15 @@ def test_three_nodes_come_to_the_model_of_one_machine(nodes, data: Path, expecte
     assert same(shared(data, tmp_path / "two", "all.parquet", workers=2, threads_per_worker=2), expected)
 
 
-def worker_processes() -> list[int]:
+def worker_processes(what: bytes = b"ray::Worker.fit") -> list[int]:
     """Ray gives its processes the names of what they do."""
-    names = ((path, path.read_bytes()) for path in Path("/proc").glob("[0-9]*/cmdline"))
-    return [int(path.parent.name) for path, name in names if name.startswith(b"ray::Worker.fit")]
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        # Others may end at any time.
+        with contextlib.suppress(OSError):
+            if path.read_bytes().startswith(what):
+                found.append(int(path.parent.name))
+    return found
 
 
 def test_a_killed_worker_and_a_removed_node_lose_nothing(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
@@ -200,6 +207,15 @@ def test_a_checkpoint_that_was_changed_is_refused(tmp_path: Path) -> None:
         checkpoints.get(str(tmp_path), newest)
 
 
+def test_flags_are_those_of_the_command() -> None:
+    line = "fit a.csv -o m --rank 4,4 --core diagonal --without choice,row-noise --epochs 9 --tolerance 0.01 --orthogonal"
+    found = flags.settings(flags.parser().parse_args(line.split()))
+    expected = {"ranks": [4, 4], "core": "diagonal", "without": ["choice", "row-noise"], "epochs": 9}
+    assert found == {**expected, "tolerance": 0.01, "orthogonal": True}
+    assert set(found) <= set(_s3cmtf.settings())
+    assert flags.settings(flags.parser().parse_args(["fit", "a.csv", "--out", "m", "--ranks", "auto"])) == {"ranks": "auto"}
+
+
 def test_the_table_names_whom_others_waited_for() -> None:
     rows = [
         {"node": node, "seconds": 9.0, "loading_seconds": 1.0, "exchange_seconds": wait, "sent": 12_345}
@@ -242,6 +258,22 @@ def test_batches_are_what_the_model_predicts_and_recommends(
     assert rows == len(lists) == len(wanted)
     for column in ("user", "film", "rank", "predicted_stars", "reason"):
         assert list(lists[column]) == list(wanted[column]), column
+
+
+def test_a_batch_loses_nothing_with_a_worker(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
+    model, killed = tmp_path / "model", []
+    expected.save(model)
+
+    def kill(_: int) -> None:
+        if not killed:
+            killed.append(max(worker_processes(b"ray::Answers")))
+            os.kill(killed[0], signal.SIGKILL)
+
+    cells = pd.read_parquet(data / "all.parquet")
+    words = {"workers": 2, "threads_per_worker": 1, "observe": kill}
+    assert batch.predict(model, data / "all.parquet", out=tmp_path / "cells", **words) == len(cells)
+    found = pd.concat([pd.read_parquet(part) for part in sorted((tmp_path / "cells").glob("*.parquet"))], ignore_index=True)
+    assert killed and np.allclose(found["predicted_stars"], expected.predict(cells), rtol=1e-6, atol=0)
 
 
 def test_what_is_wrong_with_a_batch_is_a_sentence(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Subcommand;
 
 use super::settings::{Rank, rank};
-use super::whole;
+use super::{decimal, whole};
 use crate::couple::CoupleArg;
 
 /// What `bench` was given.
@@ -174,6 +174,9 @@ pub(crate) enum BenchVerb {
         /// The ranks to measure, auto among them
         #[arg(long, value_name = "R,..", default_value = "auto", value_delimiter = ',', value_parser = rank)]
         ranks: Vec<Rank>,
+        /// The values of --tolerance to measure
+        #[arg(long, value_name = "X,..", default_value = "0", value_delimiter = ',', value_parser = decimal::<f64>)]
+        tolerances: Vec<f64>,
         /// How many seeds are measured, from 1 on
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<u64>)]
         seeds: u64,

@@ -68,8 +68,8 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         .run(scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
         BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
-        BenchVerb::Sets { folder, only, ranks, seeds, threads } => {
-            sets::run(folder, only, ranks, *seeds, *threads, report)
+        BenchVerb::Sets { folder, only, ranks, tolerances, seeds, threads } => {
+            sets::run(folder, only, (ranks, tolerances), *seeds, *threads, report)
         }
         BenchVerb::Data { child: Some(file), .. } => data::read_one(file),
         BenchVerb::Data { rows, repeats, python, child: None } => {

@@ -33,6 +33,8 @@ struct Row<'a> {
     /// The matrices that were coupled.
     coupled: String,
     seed: u64,
+    tolerance: f64,
+    epochs: usize,
     /// The rank that was asked for, and those that there are.
     rank: String,
     ranks: Vec<usize>,
@@ -58,7 +60,7 @@ impl Row<'_> {
 pub(super) fn run(
     folder: &Path,
     only: &str,
-    ranks: &[Rank],
+    (ranks, tolerances): (&[Rank], &[f64]),
     seeds: u64,
     threads: usize,
     report: &mut Report<'_>,
@@ -77,6 +79,8 @@ pub(super) fn run(
         "coupled",
         "rank",
         "seed",
+        "tolerance",
+        "epochs",
         "mean",
         "offsets",
         "test RMSE",
@@ -90,9 +94,11 @@ pub(super) fn run(
         if !set.name.contains(only) {
             continue;
         }
-        for &rank in ranks {
+        for (&rank, &tolerance) in ranks.iter().flat_map(|rank| tolerances.iter().map(move |own| (rank, own)))
+        {
             for seed in 1..=seeds {
-                let rows = set.measure(rank, seed, threads, report)?;
+                let params = Params { ranks: rank.ranks(), tolerance, seed, threads, ..Params::default() };
+                let rows = set.measure(&params, report)?;
                 held = held.and(hold(&rows));
                 for row in rows {
                     report.row(&row)?;
@@ -102,6 +108,8 @@ pub(super) fn run(
                         row.coupled.clone(),
                         row.asked_and_found(),
                         row.seed.to_string(),
+                        row.tolerance.to_string(),
+                        row.epochs.to_string(),
                         format!("{:.4}", row.mean_rmse),
                         format!("{:.4}", row.offsets_rmse),
                         rmse.clone(),
@@ -166,13 +174,7 @@ impl Set {
     }
 
     /// Nothing coupled, each matrix alone, and all of them.
-    fn measure(
-        &self,
-        rank: Rank,
-        seed: u64,
-        threads: usize,
-        report: &Report<'_>,
-    ) -> anyhow::Result<Vec<Row<'_>>> {
+    fn measure(&self, params: &Params, report: &Report<'_>) -> anyhow::Result<Vec<Row<'_>>> {
         let each = self.coupled.iter().map(|matrix| vec![matrix.clone()]);
         let mut cases: Vec<Vec<Coupled>> = std::iter::once(Vec::new()).chain(each).collect();
         if self.coupled.len() > 1 {
@@ -182,20 +184,19 @@ impl Set {
         for coupled in cases {
             let names: Vec<&str> = coupled.iter().map(Coupled::name).collect();
             let what = if names.is_empty() { "nothing".to_owned() } else { names.join(" + ") };
-            let params = Params { ranks: rank.ranks(), seed, threads, ..Params::default() };
-            let word = params.ranks_word();
+            let (word, seed) = (params.ranks_word(), params.seed);
             report.progress(format_args!("sets: {}, {what}, rank {word}, seed {seed}", self.name));
             let mut builder = Problem::builder(self.train.clone()).sizes(self.sizes());
             for matrix in coupled {
                 builder = builder.couple(matrix);
             }
-            let run = Training::new(builder.build()?, params).test(self.test.clone()).run()?;
-            rows.push(self.row(what, seed, &run)?);
+            let run = Training::new(builder.build()?, params.clone()).test(self.test.clone()).run()?;
+            rows.push(self.row(what, &run)?);
         }
         Ok(rows)
     }
 
-    fn row(&self, coupled: String, seed: u64, run: &Run) -> anyhow::Result<Row<'_>> {
+    fn row(&self, coupled: String, run: &Run) -> anyhow::Result<Row<'_>> {
         let end = &run.record.summary;
         let (predictions, stds) = (run.model.predict(&self.test, true)?, run.model.std(&self.test)?);
         let count = self.test.len() as f64;
@@ -209,7 +210,9 @@ impl Set {
         Ok(Row {
             data: &self.name,
             coupled,
-            seed,
+            seed: run.record.params.seed,
+            tolerance: run.record.params.tolerance,
+            epochs: end.epochs,
             rank: run.record.params.ranks_word(),
             ranks: end.ranks.clone(),
             mean_rmse: end.mean_rmse.unwrap_or(f64::NAN),

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument(
         "files", nargs="+", help="Parquet or CSV files, patterns, folders or addresses such as s3://bucket/ratings"
     )
-    own.add_argument("--out", required=True, help="the folder of the model, or an address")
+    own.add_argument("-o", "--out", required=True, help="the folder of the model, or an address")
     own.add_argument("--modes", help="the columns that are the modes, separated by commas")
     own.add_argument("--value", help="the column of values")
     own.add_argument("--couple", type=couple, action="append", default=[], metavar="MODE=FILE[,KIND]", help="a side table")
@@ -42,10 +42,16 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--holdout", type=float, help="a fraction of the entries to hold out")
     own.add_argument("--duplicates", help="how to merge cells that occur more than once: mean, sum or error")
     own.add_argument("--skip-empty", action="store_true", help="skips rows in which a value or an id is missing")
-    own.add_argument("--ranks", help="one rank, or one for each mode, separated by commas; auto finds them")
+    own.add_argument(
+        "--rank", "--ranks", dest="ranks", help="one rank, or one for each mode, separated by commas; auto finds them"
+    )
+    own.add_argument("--core", choices=("full", "diagonal"), help="all interactions of concepts, or those of like concepts alone")
+    own.add_argument("--without", help="components of the model to leave out, separated by commas")
     own.add_argument("--epochs", type=int, help="the number of Gibbs sweeps")
     own.add_argument("--seed", type=int, help="the random seed")
     own.add_argument("--patience", type=int, help="early stopping after so many epochs without a better RMSE")
+    own.add_argument("--tolerance", type=float, help="stop when the relative change of the RMSE falls below this")
+    own.add_argument("--orthogonal", action="store_true", default=None, help="makes the factors orthogonal at the end")
     own.add_argument("--checkpoint", help="a folder that all workers reach, or an address")
     own.add_argument("--checkpoint-every", type=float, default=600.0, metavar="SECONDS", help="the interval of checkpoints")
     _workers(own)
@@ -80,9 +86,10 @@ def _workers(own: argparse.ArgumentParser) -> None:
 
 
 def settings(said: argparse.Namespace) -> dict[str, Any]:
-    own: dict[str, Any] = {
-        name: getattr(said, name) for name in ("epochs", "seed", "patience") if getattr(said, name) is not None
-    }
+    names = ("core", "epochs", "seed", "tolerance", "patience", "orthogonal")
+    own: dict[str, Any] = {name: getattr(said, name) for name in names if getattr(said, name) is not None}
+    if said.without is not None:
+        own["without"] = said.without.split(",")
     if said.ranks is not None:
         own["ranks"] = said.ranks if said.ranks == "auto" else [int(rank) for rank in said.ranks.split(",")]
     return own
