@@ -45,7 +45,9 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument(
         "--rank", "--ranks", dest="ranks", help="one rank, or one for each mode, separated by commas; auto finds them"
     )
-    own.add_argument("--core", choices=("full", "diagonal"), help="all interactions of concepts, or those of like concepts alone")
+    own.add_argument(
+        "--core", choices=("full", "diagonal"), help="all interactions of concepts, or those of like concepts alone"
+    )
     own.add_argument("--without", help="components of the model to leave out, separated by commas")
     own.add_argument("--epochs", type=int, help="the number of Gibbs sweeps")
     own.add_argument("--seed", type=int, help="the random seed")
