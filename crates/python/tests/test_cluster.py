@@ -113,6 +113,19 @@ def worker_processes(what: bytes = b"ray::Worker.fit") -> list[int]:
     return found
 
 
+def test_addresses_are_read_and_written_as_paths_are(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
+    # A store that needs no network; what is done with it is done with all others.
+    here, there = data.as_uri(), tmp_path.as_uri()
+    couple = s3cmtf.Coupled("film", f"{here}/films.csv")
+    words = {"modes": MODES, "value": "stars", "couple": couple, "settings": SETTINGS, "checkpoint_every": 0}
+    words |= {"workers": 2, "threads_per_worker": 1}
+    cluster.fit(f"{here}/part-*.parquet", out=f"{there}/model", checkpoint=f"{there}/kept", **words)
+    model = s3cmtf.load(tmp_path / "model")
+    assert same(model, expected) and (tmp_path / "kept" / "newest").exists()
+    rows = batch.predict(f"{there}/model", f"{here}/all.parquet", out=f"{there}/cells", workers=1, threads_per_worker=1)
+    assert rows == 12_000 and len(list((tmp_path / "cells").glob("*.parquet"))) == 12
+
+
 def test_a_killed_worker_and_a_removed_node_lose_nothing(nodes, data: Path, expected: s3cmtf.S3CMTF, tmp_path: Path) -> None:
     started, others = nodes
     settings = {**SETTINGS, "epochs": 44}

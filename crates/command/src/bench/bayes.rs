@@ -172,9 +172,11 @@ impl Bayes<'_> {
             .args(["--epochs", &self.epochs.max(FIRST).to_string()])
             .args(["--threads", &threads.to_string(), "--seed", "1", "--without", "choice", "--out"])
             .arg(&run);
-        if let Some(device) = device {
-            command.args(["--device", &device.to_string()]);
-        }
+        match device {
+            Some(device) => command.args(["--device", &device.to_string()]),
+            // An older program may not know the flag, and take a GPU where there is one.
+            None => command.env("CUDA_VISIBLE_DEVICES", ""),
+        };
         let clock = Instant::now();
         let output = command.output().with_context(|| program.display().to_string())?;
         let wall_seconds = clock.elapsed().as_secs_f64();

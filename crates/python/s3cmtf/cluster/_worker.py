@@ -123,6 +123,8 @@ class Worker:
         from pyarrow import fs
 
         system, inside = _files.filesystem(out)
+        # Stores have no folders, but others that are reached by an address do.
+        system.create_dir(inside, recursive=True)
         fs.copy_files(folder, inside, destination_filesystem=system)
         return None
 
