@@ -11,7 +11,7 @@ bandwidth; and each time that all workers meet takes a latency for each of them.
 shapes, predicts a third one for 1 to 8 workers of two threads from how long one worker takes, and measures it; workers of one machine share its
 bandwidth. `--full` fits the shape of Netflix, with one process on all cores and with four workers that share them, and says how fast four workers
 load 100 million rows of Parquet. `--driver` fits 10^7, 10^8 and 10^9 entries, one worker for each core, and says how much memory the program has
-needed that calls them, and the workers; 10^9 need about 110 GB.
+needed that calls them, and the workers; 10^9 need about 90 GB.
 """
 
 from __future__ import annotations
@@ -112,17 +112,16 @@ def write_part(path: str, part: int, count: int, sizes: tuple[int, ...]) -> None
     import pyarrow.parquet as pq
 
     generator = np.random.default_rng(part)
-    # Rows with many entries come first, as they do where ids are numbered as they occur.
-    draw = lambda size, some: (size * generator.random(some) ** 2).astype(np.int32)  # noqa: E731
-    block, writer = 1 << 22, None
-    for start in range(0, count, block):
-        some = min(block, count - start)
-        columns = {f"mode{mode}": draw(size, some) for mode, size in enumerate(sizes)}
-        table = pa.table({**columns, "value": generator.normal(size=some).astype(np.float32)})
-        writer = writer or pq.ParquetWriter(path, table.schema)
-        writer.write_table(table)
-    if writer:
-        writer.close()
+    names = [f"mode{mode}" for mode in range(len(sizes))]
+    schema = pa.schema([*((name, pa.int32()) for name in names), ("value", pa.float32())])
+    block = 1 << 22
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, count, block):
+            some = min(block, count - start)
+            # Rows with many entries come first, as they do where ids are numbered as they occur.
+            ids = [(size * generator.random(some) ** 2).astype(np.int32) for size in sizes]
+            values = generator.normal(size=some).astype(np.float32)
+            writer.write_table(pa.table(dict(zip([*names, "value"], [*ids, values], strict=True)), schema=schema))
 
 
 def write(folder: Path, shape: Shape) -> list[str]:

@@ -210,6 +210,7 @@ fn every_method_core_scheme_and_preset_runs_and_is_what_was_asked_for() {
         ("--nonnegative", "sgd", "/params/nonnegative", json!(true)),
         ("--orthogonal", "bayes", "/params/orthogonal", json!(true)),
         ("--algorithm sgd --tolerance 0.9", "sgd", "/summary/stop", json!("tolerance")),
+        ("--tolerance 0.01", "bayes", "/params/tolerance", json!(0.01)),
         ("--rate 0.0078125 --decay 0", "sgd", "/history/2/rate", json!(0.0078125)),
         ("--seed 7 --threads 2", "bayes", "/params/seed", json!(7)),
         ("--sizes 20,8,4", "bayes", "/model/modes/0/size", json!(20)),

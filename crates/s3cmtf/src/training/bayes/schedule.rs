@@ -63,7 +63,9 @@ impl Schedule {
     /// The same with entries held out until then. As many draws count.
     fn until(&self, until: u64) -> Self {
         let early = self.early.min(until + BURN_IN);
-        Schedule { until, early, end: self.end - (self.early - early), ..self.clone() }
+        // What a broken checkpoint says may be in no order.
+        let end = self.end.saturating_sub(self.early - early);
+        Schedule { until, early, end, ..self.clone() }
     }
 
     /// Takes note of the RMSE on entries held out after an epoch, and of the logarithm of the precision of interactions.
@@ -171,5 +173,11 @@ mod tests {
         assert_eq!(back, schedule);
         assert!(back.get(&mut numbers).is_err());
         assert!(Schedule::fixed(120).get(&mut numbers).is_ok());
+        // One that is broken ends a run, and nothing else.
+        numbers.put_doubles("schedule", &[60.0, 70.0, -1.0, 1.0]);
+        let mut broken = Schedule::settling(120, 0.001);
+        assert!(broken.get(&mut numbers).is_ok());
+        broken.judge(40, 1.0, 0.0);
+        assert!(broken.ends(1));
     }
 }
