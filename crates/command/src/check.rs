@@ -161,9 +161,8 @@ impl ModeContents {
 
 impl Values {
     fn new(entries: &Entries) -> Self {
-        let ([min, max], mean) = (entries.range(), entries.mean());
-        let squares: f64 = entries.values().iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
-        Values { min, mean, max, sd: (squares / entries.len().max(1) as f64).sqrt() }
+        let [min, max] = entries.range();
+        Values { min, mean: entries.mean(), max, sd: entries.variance().sqrt() }
     }
 }
 

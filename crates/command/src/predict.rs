@@ -1,6 +1,6 @@
 //! `s3cmtf predict`: the value of each given cell.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -23,7 +23,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let CellTable { cells, table } = input::known_cells(&given, model.modes(), &at, &mut problem::tell)?;
     let Some((mut table, modes)) = table else {
         let found = predict(&model, &cells, None, args)?;
-        let write = |out: &mut dyn Write| write_values(&found, out);
+        let columns: Vec<&[f32]> = found.iter().map(|(_, values)| values.as_slice()).collect();
+        let write = |out: &mut dyn Write| files::write_values(out, &columns);
         match &args.out {
             Some(path) => files::write_atomically(path, write)?,
             None => print::out(write)?,
@@ -32,13 +33,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     };
     let found = predict(&model, &cells, Some(&table), args)?;
     name_bins(&model, &cells, &mut table, &modes);
-    let number = |name: &str, values: &[f32]| Column {
-        name: name.to_owned(),
-        // With the digits that 32 bits have.
-        data: Data::Numbers(
-            values.iter().map(|value| value.to_string().parse().unwrap_or(f64::NAN)).collect(),
-        ),
-    };
+    let number =
+        |name: &str, values: &[f32]| Column { name: name.to_owned(), data: Data::from_singles(values) };
     let first = format!("predicted_{}", model.value().unwrap_or("value"));
     table.columns.extend(found.iter().map(|(name, values)| number(name.unwrap_or(&first), values)));
     write_table(&table, args.out.as_deref())?;
@@ -79,17 +75,6 @@ fn name_bins(model: &Model, cells: &Cells, table: &mut Table, modes: &[usize]) {
         let codes = cells.indices(number).iter().map(|&id| id.min(unknown)).collect();
         column.data = Data::Texts { codes, labels };
     }
-}
-
-/// Writes one value per line, with the digits that tell it from its neighbours, and what was asked for behind it.
-fn write_values(columns: &Columns, out: &mut dyn Write) -> io::Result<()> {
-    let [(_, values), others @ ..] = &columns[..] else { return Ok(()) };
-    for (place, value) in values.iter().enumerate() {
-        write!(out, "{value}")?;
-        others.iter().try_for_each(|(_, other)| write!(out, " {}", other[place]))?;
-        writeln!(out)?;
-    }
-    Ok(())
 }
 
 /// Writes a table to a file, in the format of its ending, or as CSV to stdout.

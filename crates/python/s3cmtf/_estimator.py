@@ -63,7 +63,8 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
     without : bayes: components of the model to ablate, to see what each contributes.
     likelihood : bayes: how values lie around what is predicted: gaussian; logistic for values 0 and 1, so that predictions are
         probabilities; or counts (negative binomial) for whole numbers, so that they are expected counts.
-    tolerance : bayes and sgd: stop when the relative change of the RMSE falls below this, such as 0.001. 0 never stops.
+    tolerance : bayes and sgd: stop when the relative change of the RMSE falls below this. 0 never stops. None is 0.001 in bayes with a
+        Gaussian likelihood and without zeros, else 0.
     method, scheme, start, rate, decay, l1, nonnegative, deterministic : sgd. If they are None, ``method`` is fast (opt in
         ``"paper"``, or naive), ``scheme`` blocks (lock-free in ``"paper"``), ``start`` mean (random in ``"paper"``), and ``rate``
         fitted to the data (0.001 in ``"paper"``).
@@ -140,7 +141,7 @@ class S3CMTF(Fitted, Discovery, Evaluated, Later, Saved, Parameters):
         l1: bool = False,
         nonnegative: bool = False,
         orthogonal: bool | None = None,
-        tolerance: float = 0.0,
+        tolerance: float | None = None,
         patience: int | None = None,
         n_threads: int = 0,
         instructions: str | None = None,

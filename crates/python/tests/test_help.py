@@ -61,7 +61,7 @@ def test_defaults_of_methods_are_those_of_the_library():
 
 def test_a_parameter_at_its_default_says_nothing(world):
     plain = fit(world.train, **world.words)
-    said = {"decay": 0.1, "lambda_couple": 10.0, "tolerance": 0.0, "l1": False, "core_kind": "full"}
+    said = {"decay": 0.1, "lambda_couple": 10.0, "l1": False, "core_kind": "full"}
     same = fit(world.train, {**said, "without": [], "n_threads": 0}, **world.words)
     assert same.record_["params"]["algorithm"] == "bayes" and np.array_equal(same.core, plain.core)
     assert repr(s3cmtf.S3CMTF(decay=0.1, without=[], rank=2)) == "S3CMTF(rank=2)"

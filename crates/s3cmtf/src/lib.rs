@@ -97,7 +97,7 @@ pub use tune::{Ablation, Tuning};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::params::{MAX_CORE, MAX_RANK, PartialParams, Preset};
-    pub use crate::problem::holdout;
+    pub use crate::problem::{describe, holdout};
     pub use crate::training::{EpochParts, Gradient, Memory, auto_ranks, epoch_parts, gradient, objective};
 
     /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.
@@ -113,7 +113,7 @@ pub mod internal {
         pub use crate::files::{
             apart::check_apart,
             divide::{count_text_rows, divide_text},
-            export::{write_csv, write_csv_parts, write_parts, write_table},
+            export::{write_csv, write_csv_parts, write_parts, write_table, write_values},
             import::{Coupling, Dataset, Imported, import},
             limits::{RAISE_MEMORY, limit_memory, parse_size},
             read::{

@@ -415,9 +415,10 @@ pub struct Params {
     /// Whether the factors are made orthogonal at the end. Default no; paper: yes.
     pub orthogonal: bool,
     /// Stop when the training RMSE changes by less than this share of itself; bayes: when more epochs would change the RMSE by less
-    /// than that. 0 never does. Default 0. 0 or more.
-    #[serde(deserialize_with = "number::double")]
-    pub tolerance: f64,
+    /// than that. 0 never does. Default `None`, which is 0.001 for bayes where its likelihood is Gaussian and absent cells are
+    /// missing, and else 0. 0 or more.
+    #[serde(default, deserialize_with = "number::some_double")]
+    pub tolerance: Option<f64>,
     /// Stop after this many epochs without a better RMSE on held-out entries, then train on all entries for as many epochs
     /// as were best. Default none. 1 or more.
     pub patience: Option<usize>,
@@ -463,7 +464,7 @@ impl Default for Params {
             l1: false,
             nonnegative: false,
             orthogonal: false,
-            tolerance: 0.0,
+            tolerance: None,
             patience: None,
             threads: 0,
             instructions: None,

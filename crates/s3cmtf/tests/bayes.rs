@@ -57,14 +57,15 @@ fn a_rank_far_too_high_does_little_harm() {
 #[test]
 fn a_tolerance_ends_a_run_that_would_change_little() {
     let planted = planted(&[80, 60, 12], &[3, 3, 2], false, 3.0, 0.5, 20_000, 3);
-    let whole = fit(alone(&planted), &planted.test, rank(5)).record.summary;
-    let ended = fit(alone(&planted), &planted.test, Params { tolerance: 0.001, ..rank(5) }).record.summary;
+    let whole =
+        fit(alone(&planted), &planted.test, Params { tolerance: Some(0.0), ..rank(5) }).record.summary;
+    let ended = fit(alone(&planted), &planted.test, rank(5)).record.summary;
     assert_eq!((whole.stop, whole.epochs), (Stop::Epochs, 120));
     assert!(ended.stop == Stop::Tolerance && ended.epochs <= 90, "{ended:?}");
     let [ended, whole] = [ended, whole].map(|summary| summary.test_rmse.unwrap());
     assert!(ended < 1.003 * whole, "{ended} with a tolerance, {whole} without");
-    // Where nothing is watched, it would have no effect.
-    let params = Params { tolerance: 0.001, likelihood: Likelihood::Counts, ..rank(5) };
+    // Where nothing is watched, it would have no effect, and there is none.
+    let params = Params { tolerance: Some(0.001), likelihood: Likelihood::Counts, ..rank(5) };
     let error = Training::new(alone(&planted), params).run().unwrap_err().to_string();
     assert!(error.contains("tolerance should be 0 unless the likelihood of bayes is gaussian"), "{error}");
 }

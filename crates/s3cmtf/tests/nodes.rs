@@ -226,7 +226,7 @@ fn entries_that_are_held_out_are_the_same_for_any_number_of_nodes() {
 #[test]
 fn nodes_end_by_a_tolerance_where_one_machine_does() {
     let world = World { kinds: Vec::new(), entries: 20_000, ..large() };
-    let params = Params { tolerance: 0.01, ..params(vec![3, 3, 2], 100) };
+    let params = Params { tolerance: Some(0.01), ..params(vec![3, 3, 2], 100) };
     let places: Vec<usize> = (0..world.entries).collect();
     let alone = world.alone(&params, &places, None);
     let epochs = alone.record.summary.epochs;

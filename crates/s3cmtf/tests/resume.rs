@@ -87,7 +87,7 @@ fn draws_of_ranks_that_are_found_go_on() {
 
 #[test]
 fn draws_that_end_by_a_tolerance_go_on() {
-    let params = Params { ranks: vec![4], epochs: 100, tolerance: 0.01, ..Params::default() };
+    let params = Params { ranks: vec![4], epochs: 100, tolerance: Some(0.01), ..Params::default() };
     checkpoints_lead_to_the_same_model(&params, 6);
     let ended = run(&params, None, &Mutex::new(Vec::new())).record.summary;
     assert!(ended.stop == Stop::Tolerance && ended.epochs < 100, "{ended:?}");

@@ -321,7 +321,7 @@ fn a_run_says_why_it_stopped() {
     let base = Params { ranks: vec![3], ..Params::sgd() };
     let summary = stop(Params { epochs: 3, ..base.clone() });
     assert_eq!((summary.stop, summary.epochs, summary.best_epoch), (Stop::Epochs, 3, 3));
-    let summary = stop(Params { tolerance: 0.01, epochs: 500, ..base.clone() });
+    let summary = stop(Params { tolerance: Some(0.01), epochs: 500, ..base.clone() });
     assert!(summary.stop == Stop::Tolerance && summary.epochs < 500);
 }
 

@@ -175,7 +175,7 @@ pub(crate) enum BenchVerb {
         #[arg(long, value_name = "R,..", default_value = "auto", value_delimiter = ',', value_parser = rank)]
         ranks: Vec<Rank>,
         /// The values of --tolerance to measure
-        #[arg(long, value_name = "X,..", default_value = "0", value_delimiter = ',', value_parser = decimal::<f64>)]
+        #[arg(long, value_name = "X,..", default_value = "0.001", value_delimiter = ',', value_parser = decimal::<f64>)]
         tolerances: Vec<f64>,
         /// How many seeds are measured, from 1 on
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = some::<u64>)]

@@ -115,8 +115,8 @@ fn add_sgd(flags: &mut Flags, params: &Params, usual: &Params) {
             flags.value(flag, value);
         }
     }
-    if params.tolerance != usual.tolerance {
-        flags.value("--tolerance", params.tolerance);
+    if let (Some(tolerance), true) = (params.tolerance, params.tolerance != usual.tolerance) {
+        flags.value("--tolerance", tolerance);
     }
     for (flag, word, usual) in [
         ("--method", params.method.name(), usual.method.name()),

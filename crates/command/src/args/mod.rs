@@ -271,7 +271,6 @@ mod tests {
             ("decay", f64::from(defaults.decay)),
             ("lambda-reg", f64::from(defaults.lambda_reg)),
             ("lambda-couple", f64::from(defaults.lambda_couple)),
-            ("tolerance", defaults.tolerance),
             ("threads", defaults.threads as f64),
             ("seed", defaults.seed as f64),
         ];

@@ -97,7 +97,13 @@ pub(super) fn run(
         for (&rank, &tolerance) in ranks.iter().flat_map(|rank| tolerances.iter().map(move |own| (rank, own)))
         {
             for seed in 1..=seeds {
-                let params = Params { ranks: rank.ranks(), tolerance, seed, threads, ..Params::default() };
+                let params = Params {
+                    ranks: rank.ranks(),
+                    tolerance: Some(tolerance),
+                    seed,
+                    threads,
+                    ..Params::default()
+                };
                 let rows = set.measure(&params, report)?;
                 held = held.and(hold(&rows));
                 for row in rows {
@@ -211,7 +217,7 @@ impl Set {
             data: &self.name,
             coupled,
             seed: run.record.params.seed,
-            tolerance: run.record.params.tolerance,
+            tolerance: run.record.params.tolerance.unwrap_or(f64::NAN),
             epochs: end.epochs,
             rank: run.record.params.ranks_word(),
             ranks: end.ranks.clone(),

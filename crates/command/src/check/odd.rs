@@ -1,14 +1,11 @@
 //! What looks like a mistake about the columns of a table.
 
-use std::collections::HashSet;
 use std::time::SystemTime;
 
+use s3cmtf::internal::describe::look_like_ids;
 use s3cmtf::internal::table::Binning;
 use s3cmtf::internal::table::time::Bin;
 use s3cmtf::{Likelihood, Problem};
-
-/// More different values than this are looked at as if they were ids.
-const VALUES: usize = 1000;
 
 /// A sentence for each thing that looks odd; `given` is the number of rows.
 pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
@@ -36,11 +33,8 @@ pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
     odd.extend(Likelihood::suggested(values).hint().map(|hint| format!("{hint} (--likelihood)")));
     if low == high && !counted {
         odd.push(format!("the values are all {low}: without --value, rows are counted"));
-    } else if values.iter().all(|value| value.fract() == 0.0) && low >= 0.0 && high > VALUES as f32 {
-        let different: HashSet<u32> = values.iter().map(|value| value.to_bits()).collect();
-        if different.len() > VALUES && 2 * different.len() > values.len() {
-            odd.push("the values look like ids: whole numbers, most of which occur once".to_owned());
-        }
+    } else if look_like_ids(values) {
+        odd.push("the values look like ids: whole numbers, most of which occur once".to_owned());
     }
     odd
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use s3cmtf::internal::describe::{Bar, by_powers, by_values};
 use s3cmtf::{Params, Problem};
 use serde::Serialize;
 
-use super::bars::{self, Bar};
+use super::bars;
 use super::estimate::Epoch;
 use super::odd::oddities;
 use super::{Contents, Values};
@@ -48,12 +49,11 @@ pub(super) fn look(file: &Path, args: &CheckArgs) -> anyhow::Result<Contents> {
 impl More {
     /// What there is to say of a problem that `fit` would be given with this line.
     pub(super) fn new(problem: &Problem, given: usize, fit: String) -> Self {
-        let bars =
-            |mode: usize| (problem.modes()[mode].name().to_owned(), bars::by_powers(&problem.counts(mode)));
+        let bars = |mode: usize| (problem.modes()[mode].name().to_owned(), by_powers(&problem.counts(mode)));
         More {
             problem: summary::described(problem, problem.entries().len(), None),
             entries_per_id: (0..problem.order()).map(bars).collect(),
-            value_counts: bars::of_values(problem.entries().values()),
+            value_counts: by_values(problem.entries().values()),
             odd: oddities(problem, given),
             epoch: Epoch::new(problem),
             fit,

@@ -13,6 +13,9 @@ use crate::problem::{Absent, Problem};
 /// What a zero counts in the sampler unless something else is said: as much as an entry.
 const ABSENT_WEIGHT: f32 = 1.0;
 
+/// A run of the sampler ends where more epochs would change the RMSE by less than this share of it, unless something else is said.
+const TOLERANCE: f64 = 0.001;
+
 /// The settings of an algorithm.
 #[derive(Clone, Debug)]
 pub(crate) enum CheckedParams {
@@ -206,7 +209,7 @@ impl Params {
             ("lambda-reg", f64::from(self.lambda_reg)),
             ("lambda-couple", f64::from(self.lambda_couple)),
             ("confidence", f64::from(self.confidence)),
-            ("tolerance", self.tolerance),
+            ("tolerance", self.tolerance.unwrap_or(0.0)),
         ] {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(Error::param(name, "0 or more and finite", value));
@@ -274,7 +277,8 @@ impl Params {
                 let (without, likelihood, device) = (self.without.clone(), self.likelihood, self.device);
                 let absent_weight =
                     (self.absent == Absent::Zeros).then(|| self.absent_weight.unwrap_or(ABSENT_WEIGHT));
-                let tolerance = self.tolerance;
+                let usual = if self.can_settle() { TOLERANCE } else { 0.0 };
+                let tolerance = self.tolerance.unwrap_or(usual);
                 CheckedParams::Bayes(BayesParams {
                     common,
                     without,
@@ -300,7 +304,7 @@ impl Params {
                 lambda_couple,
                 l1: self.l1,
                 nonnegative: self.nonnegative,
-                tolerance: self.tolerance,
+                tolerance: self.tolerance.unwrap_or(0.0),
             }),
             Algorithm::Als => CheckedParams::Als(AlsParams { common, lambda_reg, lambda_couple }),
             Algorithm::Ials => {
@@ -328,8 +332,13 @@ impl Params {
             weighted,
             lambda_reg,
             lambda_couple,
-            tolerance,
+            tolerance: tolerance.unwrap_or(0.0),
         })
+    }
+
+    /// Whether a run of the sampler can end before its last epoch: it needs entries held out, and errors that are Gaussian.
+    fn can_settle(&self) -> bool {
+        self.likelihood == Likelihood::Gaussian && self.absent == Absent::Missing
     }
 
     /// No setting that the algorithm does not have is other than usual: it would be ignored.
@@ -380,9 +389,12 @@ impl Params {
             return Err(Error::param("algorithm", "sgd or als when a rank is 1", "bayes"));
         }
         self.check_zeros()?;
-        if self.tolerance > 0.0 && (self.likelihood != Likelihood::Gaussian || self.absent == Absent::Zeros) {
+        if let Some(tolerance) = self.tolerance
+            && tolerance > 0.0
+            && !self.can_settle()
+        {
             let expected = "0 unless the likelihood of bayes is gaussian and absent cells are missing";
-            return Err(Error::param("tolerance", expected, self.tolerance));
+            return Err(Error::param("tolerance", expected, tolerance));
         }
         self.likelihood.check(problem.entries().name(), problem.entries().values())?;
         if self.core == CoreKind::Diagonal { self.check_columns(problem.order()) } else { Ok(()) }

@@ -44,8 +44,8 @@ pub(super) fn value(number: f64) -> Value {
     if number.is_finite() { number.into() } else { number.to_string().into() }
 }
 
-pub(super) fn double<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Number::deserialize(deserializer).map(|number| number.0)
+pub(super) fn some_double<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Option::<Number>::deserialize(deserializer).map(|number| number.map(|number| number.0))
 }
 
 pub(super) fn single<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {

@@ -4,6 +4,7 @@ mod bits;
 mod cells;
 mod coarse;
 mod coupled;
+pub mod describe;
 mod duplicates;
 mod entries;
 mod entry_source;

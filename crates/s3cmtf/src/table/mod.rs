@@ -113,6 +113,11 @@ pub struct Want {
 }
 
 impl Data {
+    /// Numbers with the digits that 32 bits have.
+    pub fn from_singles(values: &[f32]) -> Self {
+        Data::Numbers(values.iter().map(|value| value.to_string().parse().unwrap_or(f64::NAN)).collect())
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         match self {

@@ -6,12 +6,14 @@ mod npz;
 #[cfg(feature = "arrow")]
 mod parquet;
 mod tensors;
+mod values;
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 
 pub use model::export_model;
+pub use values::write_values;
 
 use super::atomic::write_atomically;
 use crate::Error;

@@ -189,7 +189,7 @@ fn a_device_goes_on_with_fewer_concepts() {
 
 #[test]
 fn a_device_ends_by_a_tolerance() {
-    let params = Params { ranks: vec![4, 4, 3], epochs: 100, tolerance: 0.01, ..Params::default() };
+    let params = Params { ranks: vec![4, 4, 3], epochs: 100, tolerance: Some(0.01), ..Params::default() };
     let case = Case::new(params, Couple::Nothing);
     let (whole, kept) = case.run(On::Device, None, 57);
     assert!(whole.stop == Stop::Tolerance && whole.history.len() < 100, "{} epochs", whole.history.len());
