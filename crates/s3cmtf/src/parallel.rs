@@ -10,6 +10,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use s3cmtf_kernels::zeros;
+
 /// Lists that are changed are cut into this many blocks per thread: enough that threads end at about the same time where some
 /// blocks take far longer than others.
 const BLOCKS: usize = 32;
@@ -157,6 +159,19 @@ pub(crate) fn numbers_of<A: Sync, T: Send + Clone + Default>(
         }
     });
     numbers
+}
+
+/// The lists of some parts after each other.
+pub(crate) fn concat<P: Sync, T: Copy + Default + Send + Sync>(
+    parts: &[P],
+    list: impl Fn(&P) -> &[T] + Sync,
+) -> Vec<T> {
+    let mut all = zeros(parts.iter().map(|part| list(part).len()).sum());
+    let mut rest = &mut all[..];
+    let slots: Vec<&mut [T]> =
+        parts.iter().map(|part| rest.split_off_mut(..list(part).len()).unwrap_or_default()).collect();
+    each(slots.into_iter().zip(parts), |(slot, part)| slot.copy_from_slice(list(part)));
+    all
 }
 
 /// What two closures return, which may run beside each other.
@@ -332,6 +347,8 @@ mod tests {
                     assert_eq!(map_of(0..count, |number| number * number), squares);
                     assert_eq!(map_with(0..count, || 2, |power, number| number.pow(*power)), squares);
                     assert_eq!(numbers_of(&squares, |&square| square + 1), map(count, |n| n * n + 1));
+                    let parts: Vec<Vec<usize>> = squares.chunks(3).map(<[usize]>::to_vec).collect();
+                    assert_eq!(concat(&parts, |part| part), squares);
                     let odd = gather(count, 3, |range, found| found.extend(range.filter(|n| n % 2 == 1)));
                     assert_eq!(odd, (0..count).filter(|n| n % 2 == 1).collect::<Vec<_>>());
                 }

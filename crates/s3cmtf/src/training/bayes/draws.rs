@@ -4,6 +4,7 @@ use super::conditional::RowConditional;
 use super::core::OFFSET;
 use super::random::normal;
 use super::sums::RowSums;
+use crate::parallel;
 use crate::params::Component;
 use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 
@@ -16,9 +17,12 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    pub(super) fn append(&mut self, mut other: Drawn) {
-        self.rows.append(&mut other.rows);
-        self.squares.append(&mut other.squares);
+    /// All of them after each other.
+    pub(super) fn concat(parts: &[Drawn]) -> Self {
+        Drawn {
+            rows: parallel::concat(parts, |part| &part.rows),
+            squares: parallel::concat(parts, |part| &part.squares),
+        }
     }
 }
 

@@ -101,9 +101,10 @@ pub(in crate::training) fn counted(entries: u32) -> f64 {
 /// Takes out of shares what follows the offset of their rows. Values near the end of a scale scatter less; rows that have many
 /// of them would count more than others, and all predictions would move towards that end.
 fn level(roots: &mut [f32], counts: &[u32], levels: &[f32]) {
+    let logs = parallel::numbers_of(roots, |&root| f64::from(root).ln());
     let (mut entries, mut sums, mut squares, mut products) = (0.0, [0.0; 2], 0.0, 0.0);
-    for ((&count, root), &level) in counts.iter().zip(roots.iter()).zip(levels) {
-        let (count, level, log) = (f64::from(count), f64::from(level), f64::from(*root).ln());
+    for ((&count, log), &level) in counts.iter().zip(logs).zip(levels) {
+        let (count, level) = (f64::from(count), f64::from(level));
         entries += count;
         sums[0] += count * level;
         sums[1] += count * log;
@@ -116,9 +117,7 @@ fn level(roots: &mut [f32], counts: &[u32], levels: &[f32]) {
     }
     let slope = (products - sums[0] * sums[1] / entries) / spread;
     let mean = sums[0] / entries;
-    for (root, &level) in roots.iter_mut().zip(levels) {
-        *root *= (-slope * (f64::from(level) - mean)).exp() as f32;
-    }
+    parallel::change(roots, |row, root| *root *= (-slope * (f64::from(levels[row]) - mean)).exp() as f32);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::parallel;
 use crate::problem::mix;
 
 /// Precisions beyond these are not told apart.
@@ -136,8 +137,8 @@ pub(super) fn half_cauchy(generator: &mut Generator, old: f64, count: f64, squar
 }
 
 /// One of several values, by the logarithms of their probabilities, up to a constant.
-pub(super) fn pick(generator: &mut Generator, values: &[f64], log: impl Fn(f64) -> f64) -> f64 {
-    let logs: Vec<f64> = values.iter().map(|&value| log(value)).collect();
+pub(super) fn pick(generator: &mut Generator, values: &[f64], log: impl Fn(f64) -> f64 + Sync) -> f64 {
+    let logs = parallel::map(values.len(), |place| log(values[place]));
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let masses = || logs.iter().map(|log| (log - most).exp());
     let mut left = generator.random::<f64>() * masses().sum::<f64>();

@@ -104,13 +104,14 @@ impl RowConditional<'_> {
         mut shared: impl Iterator<Item = &'n mut [f32]>,
         share: f32,
     ) -> Drawn {
-        let mut drawn = Drawn::default();
+        let mut all = Vec::with_capacity(parts.len());
         let mut drawer = Drawer::new(self, share);
         let mut parts = parts.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
-                RowPart::Rows(rows) => drawn.append(rows),
+                RowPart::Rows(rows) => all.push(rows),
                 RowPart::Sums(row, sums) => {
+                    let mut drawn = Drawn::default();
                     drawer.clear();
                     drawer.add(&sums);
                     while let Some(RowPart::Sums(_, more)) =
@@ -119,10 +120,11 @@ impl RowConditional<'_> {
                         drawer.add(&more);
                     }
                     drawer.draw(row, &mut drawn, shared.next().unwrap_or_default());
+                    all.push(drawn);
                 }
             }
         }
-        drawn
+        Drawn::concat(&all)
     }
 
     /// Deals the rows' numbers out: to each piece those of its rows, and those of each row that pieces share apart.
