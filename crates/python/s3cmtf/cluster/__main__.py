@@ -52,7 +52,9 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--epochs", type=int, help="the number of Gibbs sweeps")
     own.add_argument("--seed", type=int, help="the random seed")
     own.add_argument("--patience", type=int, help="early stopping after so many epochs without a better RMSE")
-    own.add_argument("--tolerance", type=float, help="stop when the RMSE would change by less than this share of it; 0: never")
+    own.add_argument(
+        "--tolerance", type=float, help="stop when the RMSE would change by less than this share of it; 0: never"
+    )
     own.add_argument("--orthogonal", action="store_true", default=None, help="makes the factors orthogonal at the end")
     own.add_argument("--checkpoint", help="a folder that all workers reach, or an address")
     own.add_argument("--checkpoint-every", type=float, default=600.0, metavar="SECONDS", help="the interval of checkpoints")
