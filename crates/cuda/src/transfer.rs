@@ -1,11 +1,16 @@
 //! The state of a sampler, from the device and back.
 
+use rayon::prelude::*;
+
 use crate::Error;
 use crate::chain::Model;
 use crate::device::{Array, Device};
 use crate::sampler::{Mean, Sampler, is_precision};
 use crate::scalars::{COUNT, HURDLE, NU, TAU, VARIANCE};
 use crate::state::{MeanState, State, natural_len};
+
+/// So many rows are copied by one thread at least.
+const PIECE: usize = 1 << 12;
 
 impl<D: Device> Sampler<D> {
     /// All that the next draws depend on.
@@ -86,8 +91,14 @@ impl<D: Device> Sampler<D> {
     fn unpadded(&self, factor: &Array<D, f32>, mode: usize) -> Result<Vec<f32>, Error> {
         let (rank, pad) = (self.ranks[mode], self.pads[mode]);
         let padded = factor.get(&self.device)?;
-        let rows = padded.chunks_exact(pad).take(self.rows[mode]);
-        Ok(rows.flat_map(|row| &row[..rank]).copied().collect())
+        let mut rows = vec![0.0; self.rows[mode] * rank];
+        // Hosts ask for rows in every epoch that has coupled matrices, or entries held out.
+        rows.par_chunks_mut(PIECE * rank).zip(padded.par_chunks(PIECE * pad)).for_each(|(rows, padded)| {
+            for (row, padded) in rows.chunks_exact_mut(rank).zip(padded.chunks_exact(pad)) {
+                row.copy_from_slice(&padded[..rank]);
+            }
+        });
+        Ok(rows)
     }
 
     /// Goes on from another state. Where the core has zeros, those of the state are not looked at.
