@@ -1,7 +1,6 @@
 //! About what training will take.
 
-use std::collections::HashSet;
-
+use s3cmtf::internal::describe::runs;
 use s3cmtf::{Params, Problem};
 use serde::Serialize;
 
@@ -26,8 +25,6 @@ const BASE: f64 = 16e6;
 const NAME: f64 = 60.0;
 /// Those of a cell of a coupled matrix: as it was read, by row and by column.
 const CELL: f64 = 28.0;
-/// How many entries are looked at to tell how many agree in all modes but one.
-const SAMPLE: usize = 1 << 16;
 /// Lists that grow have more room than they need, and for a moment are there twice.
 const GROWING: f64 = 1.5;
 
@@ -65,48 +62,15 @@ impl Epoch {
     }
 }
 
-/// How many runs there are per entry, seen from a mode: entries that agree in all modes but one, the one that makes the
-/// fewest of them.
-fn runs(problem: &Problem, mode: usize) -> f64 {
-    let entries = problem.entries();
-    let mix = |number: u64| {
-        let mixed = (number ^ (number >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ (mixed >> 29)
-    };
-    // All entries of some ids, so that those which agree are there together.
-    let share = (entries.len() / SAMPLE).max(1) as u64;
-    let ids = entries.indices(mode);
-    let sample: Vec<usize> =
-        (0..ids.len()).filter(|&entry| mix(u64::from(ids[entry]) + 1).is_multiple_of(share)).collect();
-    let partners = (0..problem.order()).filter(|&other| other != mode).map(|partner| {
-        let key = |&entry: &usize| {
-            let others = (0..problem.order()).filter(|&other| other != partner);
-            others.fold(0, |key, other| mix(key ^ u64::from(entries.indices(other)[entry])))
-        };
-        sample.iter().map(key).collect::<HashSet<u64>>().len()
-    });
-    partners.min().map_or(1.0, |fewest| fewest as f64 / sample.len().max(1) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use s3cmtf::Entries;
 
     #[test]
-    fn runs_are_counted_for_the_best_partner() {
-        // Each of ten users has rated the same five items in one month.
-        let (mut users, mut items) = (Vec::new(), Vec::new());
-        for user in 0..10 {
-            for item in 0..5 {
-                users.push(user);
-                items.push(item);
-            }
-        }
-        let entries = Entries::new(vec![users, items, vec![0; 50]], vec![1.0; 50]).unwrap();
+    fn there_is_more_than_the_program_itself() {
+        let entries = Entries::new(vec![vec![0, 1], vec![1, 0]], vec![1.0; 2]).unwrap();
         let problem = Problem::builder(entries).build().unwrap();
-        // A run per user, one per item, and for the month either.
-        assert_eq!([0, 1, 2].map(|mode| (50.0 * runs(&problem, mode)).round()), [10.0, 5.0, 5.0]);
         assert!(Epoch::new(&problem).bytes > BASE);
     }
 }

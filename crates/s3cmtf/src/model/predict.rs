@@ -132,7 +132,12 @@ impl Model {
     /// # Errors
     /// If the cells have another number of modes, or an id lies far beyond its mode.
     pub fn predict(&self, cells: impl AsRef<Cells>, clip: bool) -> Result<Vec<f32>, Error> {
-        Ok(self.predict_located(locate_cells(&self.modes, cells.as_ref())?, clip))
+        self.predict_cells(cells.as_ref(), clip)
+    }
+
+    /// The same of cells alone: what is generic is compiled by whoever calls it, and this is not.
+    fn predict_cells(&self, cells: &Cells, clip: bool) -> Result<Vec<f32>, Error> {
+        Ok(self.predict_located(locate_cells(&self.modes, cells)?, clip))
     }
 
     /// The same of cells on the model's rows.

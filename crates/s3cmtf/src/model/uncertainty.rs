@@ -67,7 +67,12 @@ impl Model {
     /// # Errors
     /// If the model does not know it, if the cells have another number of modes, or an id lies far beyond its mode.
     pub fn std(&self, cells: impl AsRef<Cells>) -> Result<Vec<f32>, Error> {
-        self.std_located(locate_cells(&self.modes, cells.as_ref())?)
+        self.std_cells(cells.as_ref())
+    }
+
+    /// The same of cells alone: what is generic is compiled by whoever calls it, and this is not.
+    fn std_cells(&self, cells: &Cells) -> Result<Vec<f32>, Error> {
+        self.std_located(locate_cells(&self.modes, cells)?)
     }
 
     /// The same of cells on the model's rows.
@@ -85,8 +90,12 @@ impl Model {
     /// # Errors
     /// If the level is not between 0 and 1, and as [`Model::std`].
     pub fn interval(&self, cells: impl AsRef<Cells>, level: f64, clip: bool) -> Result<Vec<[f32; 2]>, Error> {
+        self.interval_cells(cells.as_ref(), level, clip)
+    }
+
+    fn interval_cells(&self, cells: &Cells, level: f64, clip: bool) -> Result<Vec<[f32; 2]>, Error> {
         let tail = Tail::of(level)?;
-        let located = locate_cells(&self.modes, cells.as_ref())?;
+        let located = locate_cells(&self.modes, cells)?;
         self.each_cell(&located, |cell| {
             let mut around = cell.around;
             let mean = self.response(around.linear, clip);

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
+use super::Problem;
+
 /// A range of numbers, both ends in it, and how many lie in it.
 #[derive(Serialize)]
 pub struct Bar {
@@ -21,6 +23,8 @@ const EACH: usize = 12;
 const BARS: usize = 10;
 /// More different values than this are looked at as if they were ids.
 const IDS: usize = 1000;
+/// How many entries are looked at to tell how many agree in all modes but one.
+const SAMPLE: usize = 1 << 16;
 
 /// The counts by powers of two: 1, 2 to 3, 4 to 7 and so on, from the first that is there to the last.
 pub fn by_powers(counts: &[u32]) -> Vec<Bar> {
@@ -75,9 +79,33 @@ pub fn look_like_ids(values: &[f32]) -> bool {
     different.len() > IDS && 2 * different.len() > values.len()
 }
 
+/// How many runs there are per entry, seen from a mode: entries that agree in all modes but one, the one that makes the
+/// fewest of them.
+pub fn runs(problem: &Problem, mode: usize) -> f64 {
+    let entries = problem.entries();
+    let mix = |number: u64| {
+        let mixed = (number ^ (number >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    };
+    // All entries of some ids, so that those which agree are there together.
+    let share = (entries.len() / SAMPLE).max(1) as u64;
+    let ids = entries.indices(mode);
+    let sample: Vec<usize> =
+        (0..ids.len()).filter(|&entry| mix(u64::from(ids[entry]) + 1).is_multiple_of(share)).collect();
+    let partners = (0..problem.order()).filter(|&other| other != mode).map(|partner| {
+        let key = |&entry: &usize| {
+            let others = (0..problem.order()).filter(|&other| other != partner);
+            others.fold(0, |key, other| mix(key ^ u64::from(entries.indices(other)[entry])))
+        };
+        sample.iter().map(key).collect::<HashSet<u64>>().len()
+    });
+    partners.min().map_or(1.0, |fewest| fewest as f64 / sample.len().max(1) as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Entries;
 
     #[test]
     fn counts_go_by_powers_of_two() {
@@ -106,5 +134,21 @@ mod tests {
         assert!(!look_like_ids(&numbers[..900]));
         assert!(!look_like_ids(&numbers.repeat(3)));
         assert!(!look_like_ids(&numbers.iter().map(|value| value + 0.5).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn runs_are_counted_for_the_best_partner() {
+        // Each of ten users has rated the same five items in one month.
+        let (mut users, mut items) = (Vec::new(), Vec::new());
+        for user in 0..10 {
+            for item in 0..5 {
+                users.push(user);
+                items.push(item);
+            }
+        }
+        let entries = Entries::new(vec![users, items, vec![0; 50]], vec![1.0; 50]).unwrap();
+        let problem = Problem::builder(entries).build().unwrap();
+        // A run per user, one per item, and for the month either.
+        assert_eq!([0, 1, 2].map(|mode| (50.0 * runs(&problem, mode)).round()), [10.0, 5.0, 5.0]);
     }
 }
