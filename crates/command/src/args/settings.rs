@@ -75,7 +75,7 @@ pub(crate) struct SettingArgs {
     /// sgd: the decay mu of the learning rate, rate / (1 + mu t) with t from 0, 0 or more [default: 0.1]
     #[arg(long, value_parser = decimal::<f32>, value_name = "MU", allow_negative_numbers = true, help_heading = "Training")]
     decay: Option<f32>,
-    /// bayes, sgd and the paper's opponents: stop when the relative change of the RMSE falls below this, 0 never stops [default: 0.001 for bayes with a Gaussian likelihood and without zeros, else 0]
+    /// bayes, sgd and the paper's opponents: stop when the relative change of the RMSE falls below this; 0 never stops [default: 0.001 for bayes with a Gaussian likelihood and without zeros, else 0]
     #[arg(long, value_parser = decimal::<f64>, value_name = "X", allow_negative_numbers = true, help_heading = "Training")]
     tolerance: Option<f64>,
     /// Early stopping: stop after N epochs, 1 or more, without a better RMSE on held-out entries, then retrain on all

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::Problem;
+use super::{Problem, mix};
 
 /// A range of numbers, both ends in it, and how many lie in it.
 #[derive(Serialize)]
@@ -83,10 +83,6 @@ pub fn look_like_ids(values: &[f32]) -> bool {
 /// fewest of them.
 pub fn runs(problem: &Problem, mode: usize) -> f64 {
     let entries = problem.entries();
-    let mix = |number: u64| {
-        let mixed = (number ^ (number >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ (mixed >> 29)
-    };
     // All entries of some ids, so that those which agree are there together.
     let share = (entries.len() / SAMPLE).max(1) as u64;
     let ids = entries.indices(mode);
