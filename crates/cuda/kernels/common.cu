@@ -7,3 +7,4 @@
 #include "noise.cu"
 #include "core.cu"
 #include "passes.cu"
+#include "graph.cu"

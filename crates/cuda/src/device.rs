@@ -169,6 +169,12 @@ impl<D> Argument<D> for f32 {
     }
 }
 
+impl<D> Argument<D> for f64 {
+    fn bits(&self, _: &D) -> u64 {
+        self.to_bits()
+    }
+}
+
 /// The most blocks of a launch in both directions, its most threads, and the shared memory that each GPU has for a block, in
 /// bytes.
 pub(crate) const MOST_BLOCKS: [usize; 2] = [i32::MAX as usize, u16::MAX as usize];

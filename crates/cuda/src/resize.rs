@@ -15,7 +15,7 @@ use crate::tuples::WIDEST;
 
 impl<D: Device> Sampler<D> {
     /// Goes on with other ranks, and from a state of these. The entries stay where they are, which is most of what
-    /// [`Sampler::new`] takes time for. Means of the prior and terms of rows are forgotten, and evaluations have to be made
+    /// [`Sampler::new`] takes time for. Means of the prior and terms of rows are forgotten, graphs are not, and evaluations have to be made
     /// anew.
     ///
     /// # Errors

@@ -142,9 +142,11 @@ impl<D: Device> Sampler<D> {
         let (device, number) = (&self.device, mode as u32);
         let (sums, squares, roots) = (&self.sums, &self.squares, &self.roots[mode]);
         let (scalars, seed) = (&self.scalars, self.seed);
-        let terms = self.terms[mode].as_ref();
-        let pulls = terms.map(|terms| &terms.pull);
+        let (terms, graphs) = (self.terms[mode].as_ref(), self.graphs[mode].as_ref());
+        // What graphs have computed has the other terms in it.
+        let pulls = graphs.map(|graphs| &graphs.pull).or(terms.map(|terms| &terms.pull));
         let diagonals = terms.and_then(|terms| terms.diagonal.as_ref());
+        let diagonals = graphs.map(|graphs| &graphs.diagonal).or(diagonals);
         let shared_terms = terms.and_then(|terms| terms.shared.as_ref());
         if let Some((mean, share)) = self.mean.as_ref().zip(share) {
             let (natural, common) = (&mean.natural[mode], Module::Common);
@@ -175,7 +177,7 @@ impl<D: Device> Sampler<D> {
         let kernel = match module {
             Module::Common => "draw_rows_any",
             // Systems in registers have no room for terms that are not there.
-            Module::Pad(_) if lanes == 1 && terms.is_some() => "draw_rows_terms",
+            Module::Pad(_) if lanes == 1 && pulls.is_some() => "draw_rows_terms",
             Module::Pad(_) => "draw_rows",
         };
         launch!(

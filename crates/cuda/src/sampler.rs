@@ -9,6 +9,7 @@ use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::chain::{Chain, Frame, Model, Purpose, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad};
+use crate::graph::Graphs;
 use crate::rows::{RowWork, scratch};
 use crate::scalars;
 use crate::setup::{Form, Setup};
@@ -75,6 +76,7 @@ pub struct Sampler<D: Device> {
     pub(crate) means: Vec<Option<Array<D, f32>>>,
     /// For each mode what else its rows are drawn from.
     pub(crate) terms: Vec<Option<Terms<D>>>,
+    pub(crate) graphs: Vec<Option<Graphs<D>>>,
 }
 
 impl<D: Device> Sampler<D> {
@@ -160,6 +162,7 @@ impl<D: Device> Sampler<D> {
             logs: Array::zeros(&device, 22)?,
             means: (0..order).map(|_| None).collect(),
             terms: (0..order).map(|_| None).collect(),
+            graphs: (0..order).map(|_| None).collect(),
             pads,
             draw,
             mean_model,
@@ -302,6 +305,7 @@ impl<D: Device> Sampler<D> {
         }
         self.sum_rows(mode, epoch)?;
         self.outdate(mode);
+        self.pull_by_graphs(mode)?;
         self.change(|sampler| sampler.draw_summed_rows(mode, epoch, share, sampler.means[mode].as_ref()))
     }
 

@@ -3,6 +3,7 @@
 mod device;
 mod draws;
 mod failures;
+mod graph;
 mod oracle;
 mod runs;
 mod sums;

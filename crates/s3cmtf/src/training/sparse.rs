@@ -35,6 +35,12 @@ impl Sparse {
         self.starts.len() - 1
     }
 
+    /// Where each row begins and the last one ends, the columns, and the values.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn parts(&self) -> (&[usize], &[u32], &[f32]) {
+        (&self.starts, &self.columns, &self.values)
+    }
+
     /// The columns and values of a row.
     pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[row]..self.starts[row + 1];

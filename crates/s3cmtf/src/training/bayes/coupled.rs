@@ -106,10 +106,21 @@ impl Matrix {
         self.cells().filter(|cells| cells.zeros).map(|cells| &cells.gram[..])
     }
 
-    /// Whether it adds to the diagonal of the precision of rows, and nothing else.
+    /// The graph, if it is one.
     #[cfg(feature = "cuda")]
-    pub(super) fn is_graph(&self) -> bool {
-        matches!(self.body, Body::Graph(_))
+    pub(super) fn graph(&self) -> Option<&Graph> {
+        match &self.body {
+            Body::Graph(graph) => Some(graph),
+            Body::Cells(_) | Body::Regression(_) => None,
+        }
+    }
+
+    /// Draws the weight of a graph, given how far apart its rows are, see [`Graph::draw_by`]; `tau` is the tensor's precision.
+    #[cfg(feature = "cuda")]
+    pub(super) fn draw_graph(&mut self, distances: f64, tau: f64, streams: Streams) {
+        if let Body::Graph(graph) = &mut self.body {
+            graph.draw_by(distances, self.rank, tau, &mut streams.column(self.number, 0));
+        }
     }
 
     /// What the matrix adds to the mean of each row, if it does.

@@ -20,7 +20,7 @@ const LANCZOS: usize = 24;
 
 /// A graph over the rows of a mode.
 pub(super) struct Graph {
-    neighbours: Sparse,
+    pub(super) neighbours: Sparse,
     /// Eigenvalues of the graph's Laplacian, and for how many each stands.
     spectrum: Vec<(f64, f64)>,
     /// The weight in units of the precision of the tensor's standardized values, if that is given.
@@ -65,12 +65,20 @@ impl Graph {
 
     /// Draws the weight, given what the prior's mean leaves of the rows.
     pub(super) fn draw(&mut self, rows: &[f32], rank: usize, tau: f64, generator: &mut Generator) {
+        let distances =
+            if self.fixed.is_some() { 0.0 } else { self.neighbours.squared_distances(rows, rank) };
+        self.draw_by(distances, rank, tau, generator);
+    }
+
+    /// The same, given the sum over the neighbours of all rows of their squared distances times their weights, which is not looked at
+    /// where the weight is fixed.
+    pub(super) fn draw_by(&mut self, distances: f64, rank: usize, tau: f64, generator: &mut Generator) {
         if let Some(fixed) = self.fixed {
             self.lambda = fixed * tau;
             return;
         }
         // Every edge stands at both of its ends.
-        let apart = 0.5 * self.neighbours.squared_distances(rows, rank);
+        let apart = 0.5 * distances;
         // The prior's precision is the identity and lambda times the Laplacian; this is the logarithm of its determinant.
         let log = |lambda: f64| {
             let parts = self.spectrum.iter().map(|(value, count)| count * (1.0 + lambda * value).ln());

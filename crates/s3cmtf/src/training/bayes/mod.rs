@@ -178,7 +178,7 @@ impl Sampler {
         let streams = self.streams();
         self.rescale();
         let began = Instant::now();
-        self.draw_matrices();
+        self.draw_matrices(|_| true);
         self.took(began, |parts, spent| parts.matrices = spent.as_secs_f64());
         let share = self.share();
         let mut zeros = self.zeros.map(|zeros| zeros.given(&self.ranks, &self.factors));
@@ -260,9 +260,12 @@ impl Sampler {
     }
 
     /// Draws coupled matrices, given rows.
-    fn draw_matrices(&mut self) {
+    fn draw_matrices(&mut self, which: impl Fn(&Matrix) -> bool) {
         let streams = self.streams();
         for number in 0..self.matrices.len() {
+            if !which(&self.matrices[number]) {
+                continue;
+            }
             let mode = self.matrices[number].mode;
             let means = self.prior_means(mode);
             self.matrices[number].draw(&self.factors[mode], &means, self.noise.tau, streams);

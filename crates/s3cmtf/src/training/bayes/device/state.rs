@@ -1,6 +1,6 @@
 //! The state of a sampler and its entries, to a device and back.
 
-use s3cmtf_cuda::{Device, MeanState, RowTerms, Setup, State};
+use s3cmtf_cuda::{Device, Graph, MeanState, RowTerms, Setup, State};
 
 use super::super::Sampler;
 use super::super::coupled::Matrix;
@@ -48,6 +48,7 @@ pub(super) fn put<D: Device>(
     };
     let mut chain = Chain::new(device, &setup, &state_of(sampler))?;
     put_means(sampler, &mut chain)?;
+    put_graphs(sampler, &mut chain)?;
     Ok(chain)
 }
 
@@ -106,8 +107,8 @@ pub(super) fn get_draw<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Re
     Ok(())
 }
 
-/// Draws coupled matrices, here, given rows that have just been scaled anew, and puts the means on the device that they give the
-/// rows.
+/// Draws coupled matrices, given rows that have just been scaled anew, and tells the device what they say about rows. Columns are drawn
+/// here; graphs, which may be over very many rows, are there.
 pub(super) fn draw_matrices<D: Device>(
     sampler: &mut Sampler,
     chain: &mut Chain<D>,
@@ -120,60 +121,75 @@ pub(super) fn draw_matrices<D: Device>(
             let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
             coupled.for_each(|matrix| matrix.rescale(k, by));
         }
-        sampler.factors[mode] = chain.rows(mode)?;
+        if sampler.matrices.iter().any(|matrix| matrix.mode == mode && matrix.graph().is_none()) {
+            sampler.factors[mode] = chain.rows(mode)?;
+        }
     }
-    sampler.draw_matrices();
+    sampler.draw_matrices(|matrix| matrix.graph().is_none());
     put_means(sampler, chain)?;
+    draw_graphs(sampler, chain)?;
     for mode in coupled_modes(sampler) {
-        if let Some(Terms { pull, diagonal, shared }) = Terms::new(sampler, mode) {
-            let (diagonal, shared) = (diagonal.as_deref(), shared.as_deref());
-            chain.set_row_terms(mode, Some(RowTerms { pull: &pull, diagonal, shared }))?;
+        if let Some((pull, shared)) = terms(sampler, mode) {
+            let terms = RowTerms { pull: &pull, diagonal: None, shared: Some(&shared) };
+            chain.set_row_terms(mode, Some(terms))?;
         }
     }
     Ok(())
 }
 
-/// What graphs and matrices with a weight of their own add to the distributions of a mode's rows.
-struct Terms {
-    pull: Vec<f32>,
-    diagonal: Option<Vec<f32>>,
-    shared: Option<Vec<f32>>,
+/// Draws the weights of graphs, given how far apart the device finds connected rows.
+fn draw_graphs<D: Device>(sampler: &mut Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    let (streams, tau) = (sampler.streams(), sampler.noise.tau);
+    for mode in coupled_modes(sampler) {
+        let graphs =
+            sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode && matrix.graph().is_some());
+        let graphs = graphs.zip(chain.graph_distances(mode)?);
+        graphs.for_each(|(graph, distances)| graph.draw_graph(distances, tau, streams));
+        let weights: Vec<f64> = graphs_of(sampler, mode).map(|graph| graph.lambda).collect();
+        chain.set_graph_weights(mode, &weights)?;
+    }
+    Ok(())
 }
 
-impl Terms {
-    fn new(sampler: &Sampler, mode: usize) -> Option<Self> {
-        let matrices = sampler.matrices.iter().filter(|matrix| matrix.mode == mode);
-        let matrices: Vec<&Matrix> =
-            matrices.filter(|matrix| matrix.is_graph() || matrix.shared().is_some()).collect();
-        if matrices.is_empty() {
-            return None;
-        }
-        let (rank, rows, means) = (sampler.ranks[mode], &sampler.factors[mode], sampler.prior_means(mode));
-        let mut pulls = vec![0.0; rows.len()];
-        let mut diagonal = vec![0.0; rows.len() / rank];
-        let (graphs, others): (Vec<&Matrix>, Vec<&Matrix>) =
-            matrices.iter().partition(|matrix| matrix.is_graph());
-        let pieces = pulls.chunks_mut(PIECE * rank).zip(diagonal.chunks_mut(PIECE));
-        parallel::each(pieces.enumerate(), |(piece, (pulls, diagonal))| {
-            let (mut precision, mut sums) = (vec![0.0; rank * rank], vec![0.0; rank]);
-            let both = pulls.chunks_exact_mut(rank).zip(diagonal);
-            for (row, (pull, diagonal)) in (piece * PIECE..).zip(both) {
-                precision.fill(0.0);
-                sums.fill(0.0);
-                graphs.iter().for_each(|graph| graph.pull_row(row, rows, &means, &mut precision, &mut sums));
-                // The same for all concepts but the first.
-                *diagonal = precision[rank + 1] as f32;
-                others.iter().for_each(|other| other.pull_row(row, rows, &means, &mut precision, &mut sums));
-                pull.iter_mut().zip(&sums).for_each(|(pull, sum)| *pull = *sum as f32);
-            }
-        });
-        let has_graph = matrices.iter().any(|matrix| matrix.is_graph());
-        let shared = matrices.iter().filter_map(|matrix| matrix.shared()).fold(None, |sums, more| {
-            let sums: Vec<f32> = sums.unwrap_or_else(|| vec![0.0; rank * rank]);
-            Some(sums.iter().zip(more).map(|(sum, more)| sum + *more as f32).collect())
-        });
-        Some(Terms { pull: pulls, diagonal: has_graph.then_some(diagonal), shared })
+/// Puts graphs on the device.
+fn put_graphs<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
+    for mode in coupled_modes(sampler) {
+        let parts: Vec<_> = graphs_of(sampler, mode).map(|graph| graph.neighbours.parts()).collect();
+        let starts = parts.iter().map(|(starts, ..)| starts.iter().map(|&start| start as u64).collect());
+        let starts: Vec<Vec<u64>> = starts.collect();
+        let graphs = parts.iter().zip(&starts);
+        let graphs = graphs.map(|(&(_, neighbours, weights), starts)| Graph { starts, neighbours, weights });
+        chain.set_graphs(mode, &graphs.collect::<Vec<Graph<'_>>>())?;
     }
+    Ok(())
+}
+
+fn graphs_of(sampler: &Sampler, mode: usize) -> impl Iterator<Item = &super::super::graph::Graph> {
+    sampler.matrices.iter().filter(move |matrix| matrix.mode == mode).filter_map(Matrix::graph)
+}
+
+/// What matrices with a weight of their own add to the pulls of a mode's rows, and to the precision of all of them.
+fn terms(sampler: &Sampler, mode: usize) -> Option<(Vec<f32>, Vec<f32>)> {
+    let matrices = sampler.matrices.iter().filter(|matrix| matrix.mode == mode);
+    let matrices: Vec<&Matrix> = matrices.filter(|matrix| matrix.shared().is_some()).collect();
+    if matrices.is_empty() {
+        return None;
+    }
+    let (rank, rows) = (sampler.ranks[mode], &sampler.factors[mode]);
+    let mut pulls = vec![0.0; rows.len()];
+    parallel::each(pulls.chunks_mut(PIECE * rank).enumerate(), |(piece, pulls)| {
+        let (mut precision, mut sums) = (vec![0.0; rank * rank], vec![0.0; rank]);
+        for (row, pull) in (piece * PIECE..).zip(pulls.chunks_exact_mut(rank)) {
+            sums.fill(0.0);
+            matrices.iter().for_each(|matrix| matrix.pull_row(row, rows, &[], &mut precision, &mut sums));
+            pull.iter_mut().zip(&sums).for_each(|(pull, sum)| *pull = *sum as f32);
+        }
+    });
+    let mut shared = vec![0.0; rank * rank];
+    for more in matrices.iter().filter_map(|matrix| matrix.shared()) {
+        shared.iter_mut().zip(more).for_each(|(sum, more)| *sum += *more as f32);
+    }
+    Some((pulls, shared))
 }
 
 fn put_means<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
