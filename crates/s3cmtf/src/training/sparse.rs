@@ -1,5 +1,7 @@
 //! Sparse matrices by rows.
 
+use std::ops::Range;
+
 use crate::parallel;
 
 /// For each row its columns and values.
@@ -47,6 +49,18 @@ impl Sparse {
         self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }
 
+    /// All rows, in consecutive pieces of at least so many cells; the last may have fewer.
+    pub(crate) fn pieces(&self, least: usize) -> Vec<Range<usize>> {
+        let (mut pieces, mut first) = (Vec::new(), 0);
+        for row in 0..self.rows() {
+            if row + 1 == self.rows() || self.starts[row + 1] - self.starts[first] >= least {
+                pieces.push(first..row + 1);
+                first = row + 1;
+            }
+        }
+        pieces
+    }
+
     /// The sum over all cells of the value times the product of its row of `left` and its column's of `right`.
     pub(crate) fn dot(&self, left: &[f32], right: &[f32], rank: usize) -> f64 {
         self.sum(left, rank, |row, left, pulled| {
@@ -91,5 +105,21 @@ impl Sparse {
             }
         }
         total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_all_rows_and_enough_cells() {
+        let counts = [0, 9, 1, 1, 0, 2, 0, 4, 1, 0];
+        let rows =
+            (0u32..).zip(counts).flat_map(|(row, count)| (0..count).map(move |column| (row, column, 1.0)));
+        let cells = Sparse::new(counts.len(), rows);
+        assert_eq!(cells.pieces(4), [0..2, 2..6, 6..8, 8..10]);
+        assert_eq!(cells.pieces(100), [0..10]);
+        assert_eq!(Sparse::new(0, std::iter::empty()).pieces(4), []);
     }
 }

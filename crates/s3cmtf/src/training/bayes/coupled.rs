@@ -161,14 +161,12 @@ impl Matrix {
                 graph.draw(rows, rank, tau, &mut streams.column(number, 0))
             }
             Body::Graph(graph) => {
-                let rest: Vec<f32> = rows.iter().zip(means).map(|(row, mean)| row - mean).collect();
+                let rest: Vec<f32> = parallel::numbers(rows.len(), |place| rows[place] - means[place]);
                 graph.draw(&rest, rank, tau, &mut streams.column(number, 0));
             }
             Body::Cells(cells) => cells.draw(rows, rank, tau, streams, number),
             Body::Regression(regression) => {
-                let own = rows.iter().zip(means).zip(&regression.means);
-                let rest: Vec<f32> = own.map(|((row, all), own)| row - (all - own)).collect();
-                regression.draw(&rest, rank, streams, number);
+                regression.draw(rows, means, rank, streams, number);
             }
         }
     }

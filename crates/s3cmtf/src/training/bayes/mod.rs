@@ -259,7 +259,7 @@ impl Sampler {
         }
     }
 
-    /// Draws coupled matrices, given rows.
+    /// Draws those coupled matrices that are asked for, given rows.
     fn draw_matrices(&mut self, which: impl Fn(&Matrix) -> bool) {
         let streams = self.streams();
         for number in 0..self.matrices.len() {
@@ -378,9 +378,9 @@ impl Sampler {
         let matrices = self.matrices.iter().filter(|matrix| matrix.mode == mode);
         for means in matrices.filter_map(Matrix::means) {
             if sums.is_empty() {
-                sums = means.to_vec();
+                sums = parallel::numbers_of(means, |mean| *mean);
             } else {
-                sums.iter_mut().zip(means).for_each(|(sum, mean)| *sum += mean);
+                parallel::change(&mut sums, |place, sum| *sum += means[place]);
             }
         }
         sums

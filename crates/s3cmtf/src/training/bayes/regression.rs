@@ -40,6 +40,8 @@ pub(super) struct Regression {
     pub(super) effects: Vec<f32>,
     /// What the matrix adds to the mean of each row.
     pub(super) means: Vec<f32>,
+    /// Room for a number of each row and concept, which is not allocated anew for each product.
+    room: Vec<f64>,
 }
 
 /// What each of so many cells of a row counts, so that a row with many of them is not moved further than one with a few.
@@ -101,35 +103,44 @@ impl Regression {
             precisions: vec![columns as f64; rank],
             effects: vec![0.0; columns * rank],
             means: vec![0.0; rows * rank],
+            room: Vec::new(),
         }
     }
 
-    /// Draws effects, given the rows less what other matrices say of them, and how large effects are.
-    pub(super) fn draw(&mut self, rest: &[f32], rank: usize, streams: Streams, matrix: u64) {
+    /// Draws effects and how large they are, given the rows, and what all matrices, this one among them, add to their means.
+    pub(super) fn draw(&mut self, rows: &[f32], means: &[f32], rank: usize, streams: Streams, matrix: u64) {
+        let mut room = std::mem::take(&mut self.room);
+        room.resize(rows.len(), 0.0);
         // A draw is the solution for a right side with noise: of variance 1 in rows, of the prior's precision in effects.
-        let mut noisy = vec![0.0; rest.len()];
-        parallel::chunks_mut(&mut noisy, rank, |row, noisy| {
+        parallel::chunks_mut(&mut room, rank, |row, noisy| {
             let mut generator = streams.column(matrix, row);
-            let values = noisy.iter_mut().zip(&rest[row * rank..]);
-            values.for_each(|(noisy, &value)| *noisy = f64::from(value) + normal(&mut generator));
+            for (place, noisy) in (row * rank..).zip(noisy) {
+                // What other matrices leave of it.
+                let rest = rows[place] - (means[place] - self.means[place]);
+                *noisy = f64::from(rest) + normal(&mut generator);
+            }
         });
-        let mut right = self.transposed(&noisy, rank);
+        let mut right = self.transposed(&room, rank);
         let mut random = streams.matrix(matrix);
         for column in right.chunks_exact_mut(rank) {
             for (value, precision) in column.iter_mut().zip(&self.precisions) {
                 *value += precision.sqrt() * normal(&mut random);
             }
         }
-        let solved = self.solve(&right, rank);
+        let solved = self.solve(&right, rank, &mut room);
         self.effects = solved.iter().map(|&value| value as f32).collect();
         let count = self.centres.len() as f64;
         for (k, precision) in self.precisions.iter_mut().enumerate() {
             let sum: f64 = solved.iter().skip(k).step_by(rank).map(|value| value * value).sum();
             *precision = half_cauchy(&mut random, *precision, count, sum);
         }
-        self.means = self.apply(&solved, rank).into_iter().map(|value| value as f32).collect();
+        self.apply(&solved, rank, &mut room);
         // The first concept is the same for all.
-        self.means.iter_mut().step_by(rank).for_each(|value| *value = 0.0);
+        let mean = |place: usize, mean: &mut f32| {
+            *mean = if place.is_multiple_of(rank) { 0.0 } else { room[place] as f32 };
+        };
+        parallel::change(&mut self.means, mean);
+        self.room = room;
     }
 
     /// What these effects are for cells as they are in the data.
@@ -200,10 +211,11 @@ impl Regression {
     }
 
     /// The effects that solve `(F'F + precisions) effects = right`, from those that there are.
-    fn solve(&self, right: &[f64], rank: usize) -> Vec<f64> {
+    fn solve(&self, right: &[f64], rank: usize, room: &mut [f64]) -> Vec<f64> {
         let mut solved: Vec<f64> = self.effects.iter().map(|&value| f64::from(value)).collect();
-        let product = |values: &[f64]| {
-            let mut product = self.transposed(&self.apply(values, rank), rank);
+        let mut product = |values: &[f64]| {
+            self.apply(values, rank, room);
+            let mut product = self.transposed(room, rank);
             let terms = product.chunks_exact_mut(rank).zip(values.chunks_exact(rank));
             terms.for_each(|(product, values)| {
                 product.iter_mut().zip(values).zip(&self.precisions).for_each(|((p, v), a)| *p += a * v);
@@ -263,20 +275,19 @@ impl Regression {
     }
 
     /// What effects come to for each row.
-    fn apply(&self, effects: &[f64], rank: usize) -> Vec<f64> {
+    fn apply(&self, effects: &[f64], rank: usize, all: &mut [f64]) {
         let mut centre = vec![0.0; rank];
         for (effects, mean) in effects.chunks_exact(rank).zip(&self.centres) {
             centre.iter_mut().zip(effects).for_each(|(sum, effect)| *sum += mean * effect);
         }
-        let mut all = vec![0.0; self.means.len()];
-        parallel::chunks_mut(&mut all, rank, |row, sums| {
+        parallel::chunks_mut(all, rank, |row, sums| {
             if self.cells_of[row] == 0 {
+                sums.fill(0.0);
                 return;
             }
             sums.iter_mut().zip(&centre).for_each(|(sum, centre)| *sum = -centre);
             add(&self.by_row, row, effects, sums);
         });
-        all
     }
 
     /// What values of rows come to for each column.
@@ -292,9 +303,18 @@ impl Regression {
         });
         let totals: Vec<f64> = (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect();
         let mut all = vec![0.0; self.effects.len()];
-        parallel::chunks_mut(&mut all, rank, |column, sums| {
-            sums.iter_mut().zip(&totals).for_each(|(sum, total)| *sum = -self.centres[column] * total);
-            add(&self.by_column, column, values, sums);
+        // A few columns may have most of the cells.
+        let mut left = &mut all[..];
+        let pieces = self.by_column.pieces(PIECE).into_iter().map(|columns| {
+            let (sums, rest) = std::mem::take(&mut left).split_at_mut(columns.len() * rank);
+            left = rest;
+            (columns, sums)
+        });
+        parallel::each(pieces.collect::<Vec<_>>(), |(columns, sums)| {
+            for (column, sums) in columns.zip(sums.chunks_exact_mut(rank)) {
+                sums.iter_mut().zip(&totals).for_each(|(sum, total)| *sum = -self.centres[column] * total);
+                add(&self.by_column, column, values, sums);
+            }
         });
         all
     }
@@ -372,7 +392,13 @@ mod tests {
             for epoch in 0..DRAWS {
                 let mut regression = Regression::new(&coupled, ROWS, 2);
                 regression.precisions = vec![2.0; 2];
-                regression.draw(&rest, 2, Streams { seed: 1, epoch: epoch as u64 }, 0);
+                regression.draw(
+                    &rest,
+                    &regression.means.clone(),
+                    2,
+                    Streams { seed: 1, epoch: epoch as u64 },
+                    0,
+                );
                 let effects: Vec<f64> =
                     regression.effects.iter().skip(1).step_by(2).map(|&v| f64::from(v)).collect();
                 // The means are the features times the effects.
@@ -400,7 +426,7 @@ mod tests {
             let (coupled, cells) = matrix(kind);
             let mut regression = Regression::new(&coupled, ROWS, 2);
             let rest: Vec<f32> = (0..ROWS * 2).map(|place| (place as f32).sin()).collect();
-            regression.draw(&rest, 2, Streams { seed: 1, epoch: 1 }, 0);
+            regression.draw(&rest, &regression.means.clone(), 2, Streams { seed: 1, epoch: 1 }, 0);
             let known = regression.known(&regression.effects, 2);
             for row in 0..ROWS {
                 let own = cells.iter().filter(|cell| cell.0 == row);
