@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # A checker follows every access: tests that draw thousands of times to compare moments would take hours, and launch nothing else.
 SLOW = ["moments", "distribution_that", "planted_model"]
 # Each checker, and the tests that it follows if not all: every kernel is launched by these, and races take minutes to look for.
-CHECKERS = {"memcheck": [], "racecheck": ["tests::sums", "tests::terms", "tests::switches", "tests::draws", "runs_are_the_same"]}
+CHECKERS = {"memcheck": [], "racecheck": ["tests::sums", "tests::terms", "tests::graph", "tests::switches", "tests::draws", "runs_are_the_same"]}
 
 
 def built() -> str:

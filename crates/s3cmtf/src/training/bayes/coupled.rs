@@ -236,13 +236,14 @@ impl Matrix {
         self.rank = kept.len();
     }
 
-    /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.
-    pub(super) fn rescale(&mut self, k: usize, by: f32) {
-        if let Body::Regression(regression) = &mut self.body {
-            regression.rescale(k, self.rank, by);
-        }
-        if let Body::Cells(cells) = &mut self.body {
-            cells.columns.iter_mut().skip(k).step_by(self.rank).for_each(|value| *value /= by);
+    /// Follows a change of the rows' scale: each concept but the first was multiplied with its number of `by`.
+    pub(super) fn rescale(&mut self, by: &[f32]) {
+        match &mut self.body {
+            Body::Regression(regression) => regression.rescale(by),
+            Body::Cells(cells) => parallel::chunks_mut(&mut cells.columns, by.len(), |_, values| {
+                values.iter_mut().zip(by).skip(1).for_each(|(value, by)| *value /= by);
+            }),
+            Body::Graph(_) => {}
         }
     }
 }

@@ -397,9 +397,8 @@ impl Sampler {
             let squares = if means.is_empty() {
                 squares(&self.factors[mode], rank)
             } else {
-                let rest: Vec<f32> =
-                    self.factors[mode].iter().zip(&means).map(|(row, mean)| row - mean).collect();
-                squares(&rest, rank)
+                let rows = &self.factors[mode];
+                squares(&parallel::numbers(rows.len(), |place| rows[place] - means[place]), rank)
             };
             let by: Vec<f32> = squares
                 .iter()
@@ -409,11 +408,9 @@ impl Sampler {
                 row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
             });
             self.average.rescale(mode, &by, &self.ranks, &self.matrices);
-            for (k, &by) in by.iter().enumerate().skip(1) {
-                self.core.rescale(mode, k, by);
-                let coupled = self.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
-                coupled.for_each(|matrix| matrix.rescale(k, by));
-            }
+            by.iter().enumerate().skip(1).for_each(|(k, &by)| self.core.rescale(mode, k, by));
+            let coupled = self.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
+            coupled.for_each(|matrix| matrix.rescale(&by));
         }
     }
 

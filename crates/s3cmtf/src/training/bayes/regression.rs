@@ -203,10 +203,12 @@ impl Regression {
         self.precisions = kept.iter().map(|&k| self.precisions[k]).collect();
     }
 
-    /// Follows a change of the rows' scale: concept `k` was multiplied with `by`.
-    pub(super) fn rescale(&mut self, k: usize, rank: usize, by: f32) {
+    /// Follows a change of the rows' scale: each concept but the first was multiplied with its number of `by`.
+    pub(super) fn rescale(&mut self, by: &[f32]) {
         for values in [&mut self.effects, &mut self.means] {
-            values.iter_mut().skip(k).step_by(rank).for_each(|value| *value *= by);
+            parallel::chunks_mut(values, by.len(), |_, values| {
+                values.iter_mut().zip(by).skip(1).for_each(|(value, by)| *value *= by);
+            });
         }
     }
 

@@ -152,13 +152,14 @@ impl<D: Device> DeviceEngine<D> {
         let (epoch, chain) = (sampler.epoch as u32, &mut there.chain);
         chain.rescale(epoch)?;
         if !sampler.matrices.is_empty() {
-            state::draw_matrices(sampler, chain)?;
+            state::prepare_matrices(sampler, chain)?;
         }
         let share = sampler.share();
         for mode in chain.modes() {
             if interrupt.load(Ordering::Relaxed) {
                 return Ok(false);
             }
+            state::draw_matrices(sampler, chain, mode)?;
             chain.draw_rows(mode, epoch, share)?;
             if sampler.epoch >= CORE_FROM {
                 chain.draw_shares(mode, epoch)?;

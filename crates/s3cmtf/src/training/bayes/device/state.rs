@@ -47,7 +47,7 @@ pub(super) fn put<D: Device>(
         ..Setup::new(&rows, &sampler.ranks, entries, &core.zero, sampler.seed)
     };
     let mut chain = Chain::new(device, &setup, &state_of(sampler))?;
-    put_means(sampler, &mut chain)?;
+    coupled_modes(sampler).into_iter().try_for_each(|mode| put_means(sampler, &mut chain, mode))?;
     put_graphs(sampler, &mut chain)?;
     Ok(chain)
 }
@@ -55,7 +55,7 @@ pub(super) fn put<D: Device>(
 /// Puts a state of other ranks on the device, where the entries stay.
 pub(super) fn resize<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
     chain.resize(&sampler.ranks, &sampler.core.zero, &state_of(sampler))?;
-    put_means(sampler, chain)
+    coupled_modes(sampler).into_iter().try_for_each(|mode| put_means(sampler, chain, mode))
 }
 
 fn state_of(sampler: &Sampler) -> State {
@@ -107,48 +107,57 @@ pub(super) fn get_draw<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Re
     Ok(())
 }
 
-/// Draws coupled matrices, given rows that have just been scaled anew, and tells the device what they say about rows. Columns are drawn
-/// here; graphs, which may be over very many rows, are there.
-pub(super) fn draw_matrices<D: Device>(
+/// Gets coupled matrices ready to be drawn: they follow rows that have just been scaled anew, and the rows that columns are drawn from come
+/// here, before the device has anything else to do.
+pub(super) fn prepare_matrices<D: Device>(
     sampler: &mut Sampler,
-    chain: &mut Chain<D>,
+    chain: &Chain<D>,
 ) -> Result<(), s3cmtf_cuda::Error> {
     sampler.noise.tau = chain.tau()?;
     for mode in coupled_modes(sampler) {
         let by = chain.scales(mode)?;
         sampler.average.rescale_columns(mode, &by, &sampler.matrices);
-        for (k, &by) in by.iter().enumerate().skip(1) {
-            let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
-            coupled.for_each(|matrix| matrix.rescale(k, by));
-        }
+        let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
+        coupled.for_each(|matrix| matrix.rescale(&by));
         if sampler.matrices.iter().any(|matrix| matrix.mode == mode && matrix.graph().is_none()) {
             sampler.factors[mode] = chain.rows(mode)?;
-        }
-    }
-    sampler.draw_matrices(|matrix| matrix.graph().is_none());
-    put_means(sampler, chain)?;
-    draw_graphs(sampler, chain)?;
-    for mode in coupled_modes(sampler) {
-        if let Some((pull, shared)) = terms(sampler, mode) {
-            let terms = RowTerms { pull: &pull, diagonal: None, shared: Some(&shared) };
-            chain.set_row_terms(mode, Some(terms))?;
         }
     }
     Ok(())
 }
 
-/// Draws the weights of graphs, given how far apart the device finds connected rows.
-fn draw_graphs<D: Device>(sampler: &mut Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
-    let (streams, tau) = (sampler.streams(), sampler.noise.tau);
-    for mode in coupled_modes(sampler) {
-        let graphs =
-            sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode && matrix.graph().is_some());
-        let graphs = graphs.zip(chain.graph_distances(mode)?);
-        graphs.for_each(|(graph, distances)| graph.draw_graph(distances, tau, streams));
-        let weights: Vec<f64> = graphs_of(sampler, mode).map(|graph| graph.lambda).collect();
-        chain.set_graph_weights(mode, &weights)?;
+/// Draws the matrices that are coupled to a mode, whose rows are about to be drawn, and tells the device what they say about them. Columns
+/// are drawn here, while the device may still be at the rows of the mode before; graphs, which may be over very many rows, are there.
+pub(super) fn draw_matrices<D: Device>(
+    sampler: &mut Sampler,
+    chain: &mut Chain<D>,
+    mode: usize,
+) -> Result<(), s3cmtf_cuda::Error> {
+    if !coupled_modes(sampler).contains(&mode) {
+        return Ok(());
+    }
+    sampler.draw_matrices(|matrix| matrix.mode == mode && matrix.graph().is_none());
+    put_means(sampler, chain, mode)?;
+    draw_graphs(sampler, chain, mode)?;
+    if let Some((pull, shared)) = terms(sampler, mode) {
+        let terms = RowTerms { pull: &pull, diagonal: None, shared: Some(&shared) };
+        chain.set_row_terms(mode, Some(terms))?;
     }
     Ok(())
+}
+
+/// Draws the weights of a mode's graphs, given how far apart the device finds connected rows.
+fn draw_graphs<D: Device>(
+    sampler: &mut Sampler,
+    chain: &mut Chain<D>,
+    mode: usize,
+) -> Result<(), s3cmtf_cuda::Error> {
+    let (streams, tau) = (sampler.streams(), sampler.noise.tau);
+    let graphs = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode && matrix.graph().is_some());
+    let graphs = graphs.zip(chain.graph_distances(mode)?);
+    graphs.for_each(|(graph, distances)| graph.draw_graph(distances, tau, streams));
+    let weights: Vec<f64> = graphs_of(sampler, mode).map(|graph| graph.lambda).collect();
+    chain.set_graph_weights(mode, &weights)
 }
 
 /// Puts graphs on the device.
@@ -192,12 +201,13 @@ fn terms(sampler: &Sampler, mode: usize) -> Option<(Vec<f32>, Vec<f32>)> {
     Some((pulls, shared))
 }
 
-fn put_means<D: Device>(sampler: &Sampler, chain: &mut Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
-    for mode in coupled_modes(sampler) {
-        let means = sampler.prior_means(mode);
-        chain.set_prior_means(mode, Some(&means[..]).filter(|means| !means.is_empty()))?;
-    }
-    Ok(())
+fn put_means<D: Device>(
+    sampler: &Sampler,
+    chain: &mut Chain<D>,
+    mode: usize,
+) -> Result<(), s3cmtf_cuda::Error> {
+    let means = sampler.prior_means(mode);
+    chain.set_prior_means(mode, Some(&means[..]).filter(|means| !means.is_empty()))
 }
 
 /// Takes coupled matrices into the mean.
