@@ -109,6 +109,14 @@ pub(crate) struct Arranged {
     pub(crate) counts: Vec<Vec<u32>>,
 }
 
+/// What a view is dealt out to nodes by.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    Rows,
+    /// So that passes over all entries take all nodes as long, given how many runs each strip has, if that is known.
+    Strips(Option<&'a [i64]>),
+}
+
 /// What entries are arranged for.
 pub(crate) struct Arrangement<'a> {
     /// How many rows each mode has.
@@ -126,15 +134,17 @@ impl Arrangement<'_> {
     pub(crate) fn all(&self, entries: &EntrySource) -> Result<Arranged, Error> {
         let stats = EntryStats::new(entries, self.rows, self.nodes)?;
         let partner = |mode: usize| best_partner(stats.by_row[mode].lists(), mode);
-        let view = |mode: usize, if_strips| self.view(entries, &stats, (mode, partner(mode)), if_strips);
+        let view = |mode: usize, by| self.view(entries, &stats, (mode, partner(mode)), by);
         // One after the other, each by all threads: the memory that it takes to sort is needed once.
         let mut views: Vec<View> =
-            (0..self.rows.len()).map(|mode| view(mode, false)).collect::<Result<_, Error>>()?;
+            (0..self.rows.len()).map(|mode| view(mode, By::Rows)).collect::<Result<_, Error>>()?;
         let runs: Vec<u64> =
             views.iter().map(|view| self.nodes.add(view.runs as u64)).collect::<Result<_, Error>>()?;
         let lead = (0..self.rows.len()).min_by_key(|&mode| runs[mode]).unwrap_or(0);
         if self.nodes.is_shared() {
-            views[lead] = view(lead, true)?;
+            let strips = views[lead].strips.windows(2).map(|strip| (strip[1] - strip[0]) as i64);
+            let runs = self.nodes.add_numbers(strips.collect())?;
+            views[lead] = view(lead, By::Strips(Some(&runs)))?;
         }
         Ok(Arranged { views, lead, counts: stats.counts })
     }
@@ -142,7 +152,7 @@ impl Arrangement<'_> {
     /// Arranges entries as seen from one mode, whose partner is given, for passes over all of them.
     pub(crate) fn one(&self, entries: &EntrySource, modes: (usize, usize)) -> Result<View, Error> {
         let stats = EntryStats::new(entries, self.rows, self.nodes)?;
-        self.view(entries, &stats, modes, true)
+        self.view(entries, &stats, modes, By::Strips(None))
     }
 
     fn view(
@@ -150,7 +160,7 @@ impl Arrangement<'_> {
         entries: &EntrySource,
         stats: &EntryStats,
         (mode, partner): (usize, usize),
-        if_strips: bool,
+        by: By<'_>,
     ) -> Result<View, Error> {
         let largest = last_rows(self.rows);
         let counts = &stats.counts[mode];
@@ -170,10 +180,10 @@ impl Arrangement<'_> {
         if !self.nodes.is_shared() {
             return View::new(entries, &plan, self.budget);
         }
-        let shares = if if_strips {
-            Share::of_strips(counts, self.nodes.count())
-        } else {
-            Share::of_rows(counts, self.nodes.count(), self.ranks[mode])
+        let (nodes, rank) = (self.nodes.count(), self.ranks[mode]);
+        let shares = match by {
+            By::Rows => Share::of_rows(counts, nodes, rank),
+            By::Strips(runs) => Share::of_strips(counts, nodes, rank, runs),
         };
         let own = routed(entries, mode, &shares, self.nodes)?;
         let distinct = Distinct::collect(own.values());
