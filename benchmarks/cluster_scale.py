@@ -8,8 +8,8 @@
 The model: cores share the work on entries, which takes a time per entry and core; a worker receives the bytes that docs/cluster.md says, at some
 bandwidth; and each time that all workers meet takes a latency for each of them. For the table, the time per entry is that of the record of
 `bench bayes` on the shape of Netflix, 16 threads, and bandwidth and latency are said on the command line. `--check` finds bandwidth and latency on two other
-shapes, predicts a third one for 1 to 8 workers of two threads from how long one worker takes, and measures it; workers of one machine share its
-bandwidth. `--full` fits the shape of Netflix, with one process on all cores and with four workers that share them, and says how fast four workers
+shapes, predicts a third one for 1 to 8 workers of two threads from how long one worker takes and from how much slower runs of it become that share nothing
+but the machine, and measures it; workers of one machine share its bandwidth. `--full` fits the shape of Netflix, with one process on all cores and with four workers that share them, and says how fast four workers
 load 100 million rows of Parquet. `--driver` fits 10^7, 10^8 and 10^9 entries, one worker for each core, and says how much memory the program has
 needed that calls them, and the workers; 10^9 need about 90 GB.
 """
@@ -204,6 +204,25 @@ def per_epoch(files: list[str], shape: Shape, workers: int, threads: int) -> Mea
 THREADS = 2
 
 
+def alone(files: list[str], shape: Shape, threads: int) -> float:
+    """The median epoch of a run that shares nothing."""
+    import s3cmtf
+
+    model = s3cmtf.S3CMTF(rank=shape.rank, epochs=LONG, seed=1, without=["choice"], device="cpu", n_threads=threads)
+    model.fit(files, modes=modes(shape), value="value")
+    return median(list(model.history_["seconds"]))
+
+
+def slowdown(files: list[str], shape: Shape, runs: int, threads: int) -> float:
+    """How much slower a run is beside others: cores of a machine share its power and its memory."""
+
+    def at_once(count: int) -> float:
+        with multiprocessing.get_context("spawn").Pool(count) as pool:
+            return statistics.mean(pool.starmap(alone, [(files, shape, threads)] * count, chunksize=1))
+
+    return max(at_once(runs) / at_once(1), 1.0)
+
+
 def check(folder: Path, scale: float) -> None:
     cores = len(os.sched_getaffinity(0))
     threads = min(THREADS, cores // 2)
@@ -225,16 +244,22 @@ def check(folder: Path, scale: float) -> None:
     (meeting, _), (exchange, received) = beyond(entries_only, most), beyond(rows_only, most)
     latency = meeting / (len(third.sizes) + PASSES + COUNTED) / most
     shared = received * most / max(exchange - meeting, 1e-9)
-    alone = measured(files[third], third, 1, threads, LONG)
+    one = measured(files[third], third, 1, threads, LONG)
+    slowest = slowdown(files[third], third, most, threads)
+
+    def slower(workers: int) -> float:
+        return 1 + (slowest - 1) * (workers - 1) / max(most - 1, 1)
+
     print(
-        f"{1e3 * latency:.2f} ms for each worker of a meeting, {shared / 1e9:.2f} GB/s for all workers together; "
+        f"{1e3 * latency:.2f} ms for each worker of a meeting, {shared / 1e9:.2f} GB/s for all workers together; {most} runs at once take "
+        f"{slowest:.2f} times as long as one; "
         f"{third.entries:.0f} entries, {threads} threads for each worker:\n"
     )
     print("| workers | predicted | measured | ratio | bytes by the formula | received |\n|---|---|---|---|---|---|")
     for workers in counts:
-        machine = Machine(alone.epoch * threads / third.entries, shared / workers, latency)
+        machine = Machine(one.epoch * slower(workers) * threads / third.entries, shared / workers, latency)
         predicted = sum(machine.epoch(third, workers, threads, COUNTED))
-        found = per_epoch(files[third], third, workers, threads) if workers > 1 else alone
+        found = per_epoch(files[third], third, workers, threads) if workers > 1 else one
         print(
             f"| {workers} | {predicted:.3f} s | {found.epoch:.3f} s | {predicted / found.epoch:.2f} "
             f"| {third.received(workers, COUNTED) / 1e6:.1f} MB | {found.received / 1e6:.1f} MB |",
@@ -251,7 +276,7 @@ def full(folder: Path, scale: float) -> None:
     place = folder / "netflix"
     place.mkdir()
     files = write(place, shape)
-    workers = 4 if cores >= 4 else cores
+    workers = min(4, cores)
     found = measured(files, shape, workers, cores // workers, epochs)
     start = time.perf_counter()
     model = s3cmtf.S3CMTF(rank=10, epochs=epochs, seed=1, without=["choice"], device="cpu", n_threads=cores)
