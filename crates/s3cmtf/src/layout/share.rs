@@ -73,8 +73,12 @@ impl Share {
             let next = before.partition_point(|&before| before < cost).clamp(1, strips);
             if cost - before[next - 1].min(cost) < before[next] - cost { next - 1 } else { next }
         };
-        let firsts: Vec<usize> =
-            (0..=nodes).map(|node| if node == nodes { strips } else { nearest(node) }).collect();
+        let first = |node: usize| match node {
+            0 => 0,
+            _ if node == nodes => strips,
+            _ => nearest(node),
+        };
+        let firsts: Vec<usize> = (0..=nodes).map(first).collect();
         let entries = |node: usize| total * firsts[node] / strips;
         let start = |node: usize| starts[starts.partition_point(|&(_, first)| first <= entries(node)) - 1];
         let mut shares = Share::between(counts.len(), total, &firsts, start);
@@ -172,6 +176,9 @@ mod tests {
         assert_eq!(parts(4, None), [0..16, 16..32, 32..48, 48..64]);
         // 16,125 for the first ones, 65,625 for the others: 2,616,000 in all.
         assert_eq!(parts(4, Some(&runs)), [0..34, 34..44, 44..54, 54..64]);
+        // Without entries there is a strip, too, and it is the first node's.
+        let empty = Share::of_strips(&[0; 5], 2, 10, None);
+        assert_eq!((empty[0].strips.clone(), empty[1].strips.clone()), (0..1, 1..1));
         // More nodes than strips: some have none, and all strips are someone's.
         let many = parts(100, Some(&runs));
         assert_eq!((many[0].start, many[99].end), (0, 64));
