@@ -40,12 +40,14 @@ impl Aligned {
     }
 
     /// The numbers.
+    #[inline]
     pub fn as_slice(&self) -> &[f32] {
         // SAFETY: a `Line` is 16 numbers and nothing else (repr(C), 64 bytes), and `len` is at most all of them.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 
     /// The numbers.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }

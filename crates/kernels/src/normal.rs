@@ -3,7 +3,7 @@
 //! Given all other rows and the core, an entry's prediction is `d . u` with its row `u` and a vector `d`, its *design*. So
 //! a row's best value, and its distribution, follow from two sums over its entries: `sum d d'` and `sum x d`.
 
-use crate::generic::{Named, Tables};
+use crate::generic::{Named, Tables, Weights};
 use crate::{CHUNK, Level, MAX_RANK, arch};
 
 /// The kernels for one instruction set, a mode whose rows are solved for, and a partner mode whose rows entries name.
@@ -13,6 +13,8 @@ pub struct NormalEquations {
     rank: usize,
     partner: usize,
     lanes: usize,
+    pad: usize,
+    partner_pad: usize,
 }
 
 impl NormalEquations {
@@ -28,17 +30,21 @@ impl NormalEquations {
         );
         // Half a vector of sixteen is a whole vector of eight, and cheaper.
         let level = if level == Level::Avx512 && rank.max(partner) <= 8 { Level::Avx2 } else { level };
-        NormalEquations { level, rank, partner, lanes: level.lanes() }
+        let lanes = level.lanes();
+        let (pad, partner_pad) = (rank.next_multiple_of(lanes), partner.next_multiple_of(lanes));
+        NormalEquations { level, rank, partner, lanes, pad, partner_pad }
     }
 
     /// The mode's rank, up to a whole vector: the length of a design.
+    #[inline]
     pub fn pad(&self) -> usize {
-        self.rank.next_multiple_of(self.lanes)
+        self.pad
     }
 
     /// The partner's rank, up to a whole vector.
+    #[inline]
     pub fn partner_pad(&self) -> usize {
-        self.partner.next_multiple_of(self.lanes)
+        self.partner_pad
     }
 
     /// `out = sum_o w[o] slices[o]`.
@@ -65,7 +71,8 @@ impl NormalEquations {
     /// `places` says for each entry which it is, has a row of [`NormalEquations::pad`] numbers for each of the partner's
     /// concepts, and `d` has one for each entry. `rows` has one of
     /// [`NormalEquations::partner_pad`] numbers for each of the partner's, and `indices` go on with those of the entries
-    /// that come next, so that their rows are fetched, here and below.
+    /// that come next, so that their rows are fetched, here and below. The targets, a value of each entry, become `s b[0]` times
+    /// that: the partner's first concept is a constant one, and what that has become is the root of the row's precision.
     ///
     /// # Panics
     /// If a length is not as said, there are more than [`CHUNK`] entries, or an index or a place lies outside.
@@ -75,13 +82,15 @@ impl NormalEquations {
         rows: &[f32],
         indices: &[u32],
         scales: &[f32],
-        d: &mut [f32],
+        (d, targets): (&mut [f32], &mut [f32]),
     ) {
         let pad = self.pad();
         let count = scales.len();
         assert!(count <= CHUNK && count <= indices.len(), "{count} entries in one chunk");
         assert!(places.len() == count && d.len() == count * pad, "a place, a scale and a design per entry");
-        arch::design(self.level, Tables { tables, pad, places }, self.named(rows, indices), scales, d);
+        assert_eq!(targets.len(), count, "a target per entry");
+        let named = self.named(rows, indices);
+        arch::design(self.level, Tables { tables, pad, places }, named, scales, d, targets);
     }
 
     /// Adds to `squares` the products `d d'` of designs and to `products` their `value d`. `squares` has a row of
@@ -96,54 +105,102 @@ impl NormalEquations {
         arch::gram(self.level, d, pad, self.rank, values, squares, products);
     }
 
-    /// For each entry `w . b`, with the partner's row `b` that it names; `w` is padded with zeros.
+    /// For each entry `w . b`, with the partner's row `b` that it names. Each run has a `w` of its own, padded with zeros; its
+    /// entries begin where those of the run before it end.
     ///
     /// # Panics
-    /// If `w` is not [`NormalEquations::partner_pad`] numbers, `out` not one per entry, or an index lies outside.
-    pub fn project(&self, w: &[f32], rows: &[f32], indices: &[u32], out: &mut [f32]) {
-        assert!(
-            w.len() == self.partner_pad() && out.len() <= indices.len(),
-            "a padded row, a number per entry"
-        );
-        arch::project(self.level, w, self.named(rows, indices), out);
+    /// If `w` is not [`NormalEquations::partner_pad`] numbers per run, `out` not one per entry, or an index lies outside.
+    pub fn project(&self, w: &[f32], rows: &[f32], (indices, ends): (&[u32], &[u32]), out: &mut [f32]) {
+        assert_eq!(w.len(), ends.len() * self.partner_pad(), "a padded row per run");
+        assert!(out.len() <= indices.len() && is_runs(ends, out.len()), "a number per entry of a run");
+        arch::project(self.level, w, self.named(rows, indices), ends, out);
     }
 
-    /// Adds to `sum` the partner's rows that entries name, each times its weight.
+    /// Sets `sums`, a row for each run, to the sum of the partner's rows that its entries name, each times its weight.
     ///
     /// # Panics
-    /// If `sum` is not [`NormalEquations::partner_pad`] numbers, there is not a weight per entry, or an index lies outside.
-    pub fn collect(&self, rows: &[f32], indices: &[u32], weights: &[f32], sum: &mut [f32]) {
+    /// As for [`NormalEquations::project`], with `sums` in place of `w` and weights in place of `out`.
+    pub fn collect(
+        &self,
+        rows: &[f32],
+        (indices, ends): (&[u32], &[u32]),
+        weights: &[f32],
+        sums: &mut [f32],
+    ) {
+        assert_eq!(sums.len(), ends.len() * self.partner_pad(), "a padded row per run");
         assert!(
-            sum.len() == self.partner_pad() && weights.len() <= indices.len(),
-            "a padded row, a weight per entry"
+            weights.len() <= indices.len() && is_runs(ends, weights.len()),
+            "a weight per entry of a run"
         );
-        arch::collect(self.level, self.named(rows, indices), weights, sum);
+        arch::collect(self.level, self.named(rows, indices), ends, weights, sums);
     }
 
-    /// [`NormalEquations::fold`] to a row `w`, times a precision; of the first `count` entries each row `b` of the partner, times
-    /// `w . b`, summed up; and [`NormalEquations::unfold`] of that sum, in one. Rows are read once. `buffer` is for two rows.
+    /// [`NormalEquations::fold`] to a row of the partner's concepts for each of some runs, times its scale. A run's weights are
+    /// the row of the table that `places` says.
     ///
     /// # Panics
-    /// If there is not a slice of [`NormalEquations::partner_pad`] numbers per weight, in `slices` and in `products`; if `buffer`
-    /// is not two of them; if there are fewer entries, or an index lies outside.
+    /// If there are not a scale and [`NormalEquations::partner_pad`] numbers of `out` per run; if `slices` are not as long as
+    /// that for each weight; if a place lies outside the table.
+    pub fn fold_runs(&self, slices: &[f32], weights: (&[f32], &[u32]), scales: &[f32], out: &mut [f32]) {
+        let (weights, pad) = (self.weights(slices.len(), weights), self.partner_pad());
+        assert!(
+            scales.len() == weights.places.len() && out.len() == scales.len() * pad,
+            "a scale and a row per run"
+        );
+        arch::fold_runs(self.level, slices, weights, scales, pad, out);
+    }
+
+    /// [`NormalEquations::unfold`] of a row of the partner's concepts of each of some runs, in their order.
+    ///
+    /// # Panics
+    /// As for [`NormalEquations::fold_runs`].
+    pub fn unfold_runs(&self, sums: &[f32], weights: (&[f32], &[u32]), slices: &mut [f32]) {
+        let (weights, pad) = (self.weights(slices.len(), weights), self.partner_pad());
+        assert_eq!(sums.len(), weights.places.len() * pad, "a row per run");
+        arch::unfold_runs(self.level, sums, weights, pad, slices);
+    }
+
+    /// [`NormalEquations::fold_runs`] to a row `w` of each run, with precisions in place of scales; of its entries each row `b` of
+    /// the partner, times `w . b`, summed up; and [`NormalEquations::unfold_runs`] of these sums, in one. Rows are read once. The
+    /// entries of a run begin where those of the run before it end. `buffer` is for two rows of each run.
+    ///
+    /// # Panics
+    /// As for those; if there is not an end for each run, or an index lies outside.
     pub fn product(
         &self,
         slices: &[f32],
-        (weights, precision): (&[f32], f32),
+        (weights, precisions): ((&[f32], &[u32]), &[f32]),
         rows: &[f32],
-        (indices, count): (&[u32], usize),
+        (indices, ends): (&[u32], &[u32]),
         buffer: &mut [f32],
         products: &mut [f32],
     ) {
-        let pad = self.partner_pad();
-        assert_eq!(Some(slices.len()), weights.len().checked_mul(pad), "a slice per weight");
-        assert!(products.len() == slices.len() && buffer.len() == 2 * pad, "a product per slice, two rows");
-        assert!(count <= indices.len(), "an index per entry");
+        let (weights, pad) = (self.weights(slices.len(), weights), self.partner_pad());
+        let runs = weights.places.len();
+        assert!(precisions.len() == runs && ends.len() == runs, "a precision and an end per run");
+        assert!(
+            products.len() == slices.len() && buffer.len() == 2 * runs * pad,
+            "a product per slice, two rows per run"
+        );
+        let entries = ends.last().map_or(0, |&end| end as usize);
+        assert!(entries <= indices.len() && is_runs(ends, entries), "an index per entry of a run");
         let named = self.named(rows, indices);
-        arch::product(self.level, slices, (weights, precision), named, count, buffer, products);
+        arch::product(self.level, slices, (weights, precisions), (named, ends), buffer, products);
+    }
+
+    /// The weights of runs for slices of the partner's concepts.
+    fn weights<'a>(&self, len: usize, (table, places): (&'a [f32], &'a [u32])) -> Weights<'a> {
+        let slices = len / self.partner_pad();
+        assert_eq!(len, slices * self.partner_pad(), "whole slices");
+        Weights { table, slices, places }
     }
 
     fn named<'a>(&self, rows: &'a [f32], indices: &'a [u32]) -> Named<'a> {
         Named { rows, rank: self.partner, stride: self.partner_pad(), indices }
     }
+}
+
+/// Whether runs that end there, one behind the other, have so many entries in all.
+fn is_runs(ends: &[u32], entries: usize) -> bool {
+    ends.is_sorted() && ends.last().map_or(0, |&end| end as usize) == entries
 }

@@ -48,8 +48,9 @@ fn designs_and_their_sums() {
                 let places: Vec<u32> =
                     (0..count as u32).map(|e| if e < 21 { e / 10 } else { e % 3 }).collect();
                 let (scales, values) = (numbers.list(count), numbers.list(count));
-                let mut d = vec![0.0; count * pad];
-                normal.design((&tables, &places), &rows, &indices, &scales, &mut d);
+                let (mut d, mut targets) = (vec![0.0; count * pad], values.clone());
+                let found = (&mut d[..], &mut targets[..]);
+                normal.design((&tables, &places), &rows, &indices, &scales, found);
                 let expected = |entry: usize, p: usize| -> f64 {
                     let row = &rows[indices[entry] as usize * stride..][..partner];
                     let t = &tables[places[entry] as usize * partner * pad..];
@@ -62,6 +63,9 @@ fn designs_and_their_sums() {
                         close(d[entry * pad + p], expected(entry, p), partner as f64, "d");
                     }
                     assert!(d[entry * pad + rank..(entry + 1) * pad].iter().all(|&value| value == 0.0));
+                    let root = f64::from(rows[indices[entry] as usize * stride]);
+                    let target = f64::from(scales[entry]) * root * f64::from(values[entry]);
+                    close(targets[entry], target, 1.0, "a target");
                 }
                 let start = padded(&mut numbers, rank + 1, rank, pad);
                 let (mut squares, mut products) =
@@ -91,50 +95,109 @@ fn projections_and_their_transpose() {
             let normal = NormalEquations::new(level, 12, rank);
             let pad = normal.partner_pad();
             for count in [1, 3, 4, 6, 64, 131] {
-                let w = padded(&mut numbers, 1, rank, pad);
+                // Two runs, the first of which may have no entries.
+                let ends = [count as u32 / 3, count as u32];
+                let w = padded(&mut numbers, 2, rank, pad);
                 let rows = padded(&mut numbers, 15, rank, pad);
                 let indices = numbers.indices(count + 5, 15);
                 let weights = numbers.list(count);
                 let row = |entry: usize| &rows[indices[entry] as usize * pad..][..rank];
+                let run = |entry: usize| usize::from(entry as u32 >= ends[0]);
                 let mut out = vec![0.0; count];
-                normal.project(&w, &rows, &indices, &mut out);
+                normal.project(&w, &rows, (&indices, &ends), &mut out);
                 for (entry, &out) in out.iter().enumerate() {
-                    let terms = row(entry).iter().zip(&w).map(|(&a, &b)| f64::from(a) * f64::from(b));
+                    let terms = row(entry).iter().zip(&w[run(entry) * pad..]);
+                    let terms = terms.map(|(&a, &b)| f64::from(a) * f64::from(b));
                     close(out, terms.sum(), rank as f64, "projection");
                 }
-                let mut sum = w.clone();
-                normal.collect(&rows, &indices, &weights, &mut sum);
-                for p in 0..rank {
-                    let terms = (0..count).map(|entry| f64::from(weights[entry]) * f64::from(row(entry)[p]));
-                    close(sum[p], f64::from(w[p]) + terms.sum::<f64>(), count as f64, "sum");
+                let mut sums = w.clone();
+                normal.collect(&rows, (&indices, &ends), &weights, &mut sums);
+                for (place, &sum) in sums.iter().enumerate().filter(|(place, _)| place % pad < rank) {
+                    let entries = (0..count).filter(|&entry| run(entry) == place / pad);
+                    let terms =
+                        entries.map(|entry| f64::from(weights[entry]) * f64::from(row(entry)[place % pad]));
+                    close(sum, terms.sum(), count as f64, "sum");
                 }
-                let slices = padded(&mut numbers, 3, rank, pad);
-                let (parts, precision) = ([0.5f32, -1.5, 0.25], 0.7f32);
-                let start = padded(&mut numbers, 3, rank, pad);
-                let (mut products, mut buffer) = (start.clone(), vec![1.0; 2 * pad]);
-                normal.product(
-                    &slices,
-                    (&parts, precision),
-                    &rows,
-                    (&indices, count),
-                    &mut buffer,
-                    &mut products,
-                );
-                let folded = |p: usize| -> f64 {
-                    let terms = parts.iter().enumerate();
-                    let terms = terms.map(|(o, &part)| f64::from(part) * f64::from(slices[o * pad + p]));
-                    f64::from(precision) * terms.sum::<f64>()
-                };
-                let folded: Vec<f64> = (0..rank).map(folded).collect();
-                let predicted = |entry: usize| -> f64 {
-                    row(entry).iter().zip(&folded).map(|(&a, &b)| f64::from(a) * b).sum()
-                };
-                for p in 0..rank {
-                    let sum: f64 = (0..count).map(|entry| predicted(entry) * f64::from(row(entry)[p])).sum();
-                    for (o, &part) in parts.iter().enumerate() {
-                        let whole = f64::from(start[o * pad + p]) + f64::from(part) * sum;
-                        close(products[o * pad + p], whole, (count * rank) as f64, "product");
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_runs() {
+    let mut numbers = Numbers(9);
+    for level in Level::available() {
+        for rank in [1, 3, 8, 12, 16, 21, 40] {
+            let normal = NormalEquations::new(level, 12, rank);
+            let pad = normal.partner_pad();
+            for (runs, slices) in [(1, 1), (2, 3), (3, 12), (7, 4), (8, 15), (13, 29)] {
+                let core = padded(&mut numbers, slices, rank, pad);
+                let rows = padded(&mut numbers, 15, rank, pad);
+                let (table, places) = (numbers.list(5 * slices), numbers.indices(runs, 5));
+                let precisions = numbers.list(runs);
+                let lengths = numbers.indices(runs, 11);
+                let ends = lengths.iter().scan(0, |end, length| {
+                    *end += length;
+                    Some(*end)
+                });
+                let ends: Vec<u32> = ends.collect();
+                let indices = numbers.indices(ends[runs - 1] as usize + 5, 15);
+                let start = padded(&mut numbers, slices, rank, pad);
+                let (mut products, mut buffer) = (start.clone(), vec![1.0; 2 * runs * pad]);
+                let weights = ((&table[..], &places[..]), &precisions[..]);
+                normal.product(&core, weights, &rows, (&indices, &ends), &mut buffer, &mut products);
+
+                // What one run after the other comes to, in f64.
+                let mut whole: Vec<f64> = start.iter().map(|&number| f64::from(number)).collect();
+                let mut first = 0;
+                for (run, &end) in ends.iter().enumerate() {
+                    let weight = |o: usize| f64::from(table[places[run] as usize * slices + o]);
+                    let along: Vec<f64> = (0..rank)
+                        .map(|p| (0..slices).map(|o| weight(o) * f64::from(core[o * pad + p])).sum::<f64>())
+                        .collect();
+                    for &index in &indices[first..end as usize] {
+                        let row = &rows[index as usize * pad..][..rank];
+                        let predicted: f64 = row.iter().zip(&along).map(|(&a, b)| f64::from(a) * b).sum();
+                        for o in 0..slices {
+                            for (p, &number) in row.iter().enumerate() {
+                                let error = f64::from(precisions[run]) * predicted;
+                                whole[o * pad + p] += weight(o) * error * f64::from(number);
+                            }
+                        }
                     }
+                    first = end as usize;
+                }
+                for (&got, &want) in products.iter().zip(&whole) {
+                    close(got, want, (indices.len() * rank * slices) as f64, "product");
+                }
+
+                // The same bits, whether runs go through it together or not, and by its parts.
+                let (mut alone, mut first) = (start.clone(), 0);
+                let mut parts = start.clone();
+                for run in 0..runs {
+                    let weights = (&table[..], &places[run..=run]);
+                    let (entries, end) = (&indices[first..], ends[run] - first as u32);
+                    let mut two = vec![0.0; 2 * pad];
+                    let precision = &precisions[run..=run];
+                    normal.product(
+                        &core,
+                        (weights, precision),
+                        &rows,
+                        (entries, &[end]),
+                        &mut two,
+                        &mut alone,
+                    );
+                    let (w, sum) = two.split_at_mut(pad);
+                    normal.fold_runs(&core, weights, precision, w);
+                    let mut predictions = vec![0.0; end as usize];
+                    normal.project(w, &rows, (entries, &[end]), &mut predictions);
+                    normal.collect(&rows, (entries, &[end]), &predictions, sum);
+                    normal.unfold_runs(sum, weights, &mut parts);
+                    first = ends[run] as usize;
+                }
+                assert_eq!(products, alone, "{level:?}, rank {rank}, {runs} runs of {slices} slices");
+                for (&got, &want) in products.iter().zip(&parts) {
+                    close(got, f64::from(want), (indices.len() * rank * slices) as f64, "parts");
                 }
             }
         }
@@ -171,7 +234,7 @@ fn an_index_outside_is_refused() {
     let normal = NormalEquations::new(Level::best(), 3, 3);
     let pad = normal.partner_pad();
     let (w, rows) = (vec![0.0; pad], vec![0.0; 2 * pad]);
-    normal.project(&w, &rows, &[0, 2], &mut [0.0; 2]);
+    normal.project(&w, &rows, (&[0, 2], &[2]), &mut [0.0; 2]);
 }
 
 #[test]
@@ -179,5 +242,6 @@ fn an_index_outside_is_refused() {
 fn a_table_that_is_not_there_is_refused() {
     let normal = NormalEquations::new(Level::best(), 3, 3);
     let (table, rows) = (vec![0.0; 3 * normal.pad()], vec![0.0; normal.partner_pad()]);
-    normal.design((&table, &[1]), &rows, &[0], &[1.0], &mut vec![0.0; normal.pad()]);
+    let found = (&mut vec![0.0; normal.pad()][..], &mut [0.0][..]);
+    normal.design((&table, &[1]), &rows, &[0], &[1.0], found);
 }

@@ -6,7 +6,7 @@ mod neon;
 mod x86_64;
 
 use crate::buffers::Buffers;
-use crate::generic::{Named, Tables};
+use crate::generic::{Named, Tables, Weights};
 use crate::rows::Rows;
 use crate::vector::Plain;
 use crate::{Level, Shape, Side, Step, Sums, generic};
@@ -68,9 +68,11 @@ dispatch! {
     fn predict_mixed(shape: &Shape, p: &Side<'_, &[f32]>, q: &Side<'_, &[f32]>, buffers: &mut Buffers, predictions: &mut [f32]);
     fn fold(slices: &[f32], weights: &[f32], out: &mut [f32]);
     fn unfold(slice: &[f32], weights: &[f32], slices: &mut [f32]);
-    fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32]);
+    fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32], targets: &mut [f32]);
     fn gram(d: &[f32], pad: usize, rank: usize, values: &[f32], squares: &mut [f32], products: &mut [f32]);
-    fn project(w: &[f32], named: Named<'_>, out: &mut [f32]);
-    fn collect(named: Named<'_>, weights: &[f32], sum: &mut [f32]);
-    fn product(slices: &[f32], weights: (&[f32], f32), named: Named<'_>, count: usize, buffer: &mut [f32], products: &mut [f32]);
+    fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);
+    fn collect(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]);
+    fn fold_runs(slices: &[f32], weights: Weights<'_>, scales: &[f32], pad: usize, out: &mut [f32]);
+    fn unfold_runs(sums: &[f32], weights: Weights<'_>, pad: usize, slices: &mut [f32]);
+    fn product(slices: &[f32], weights: (Weights<'_>, &[f32]), entries: (Named<'_>, &[u32]), buffer: &mut [f32], products: &mut [f32]);
 }

@@ -146,6 +146,13 @@ unsafe impl Vector for Ymm {
     }
 
     #[inline(always)]
+    unsafe fn store_four(self, to: &mut [f32; 4]) {
+        // SAFETY: the caller has AVX2, and there is room for four numbers. Not under a mask: what is stored under one is not
+        // forwarded to loads, and these are loaded at once.
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), _mm256_castps256_ps128(self.0)) }
+    }
+
+    #[inline(always)]
     unsafe fn sums<const N: usize>(vectors: &[Self; N]) -> Self {
         debug_assert!(N == 4 || N == 8);
         // SAFETY: the caller has AVX2.
@@ -286,6 +293,13 @@ unsafe impl Vector for Zmm {
     unsafe fn sum(self) -> f32 {
         // SAFETY: the caller has AVX-512.
         unsafe { _mm512_reduce_add_ps(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_four(self, to: &mut [f32; 4]) {
+        // SAFETY: the caller has AVX-512, and there is room for four numbers. Not under a mask: what is stored under one is not
+        // forwarded to loads, and these are loaded at once.
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), _mm512_castps512_ps128(self.0)) }
     }
 
     #[inline(always)]

@@ -10,13 +10,15 @@ mod diagonal;
 mod mixed;
 mod normal;
 mod outer;
+mod passes;
 mod predict;
 mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
-pub(crate) use normal::{Named, Tables, collect, design, fold, gram, product, project, unfold};
+pub(crate) use normal::{Named, Tables, design, gram};
 pub(crate) use outer::{load_rows, step_rows};
+pub(crate) use passes::{Weights, collect, fold, fold_runs, product, project, unfold, unfold_runs};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
 

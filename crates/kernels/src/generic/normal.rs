@@ -8,63 +8,6 @@ const AHEAD: usize = 24;
 /// The numbers in a line of the cache.
 const LINE: usize = 16;
 
-/// `out = sum_o w[o] slices[o]`.
-///
-/// # Safety
-/// The machine must have `V`'s instructions; `out` must be whole vectors, and `slices` one of its length per weight.
-#[inline(always)]
-pub(crate) unsafe fn fold<V: Vector>(slices: &[f32], weights: &[f32], out: &mut [f32]) {
-    let len = out.len();
-    debug_assert!(slices.len() == weights.len() * len && len.is_multiple_of(V::LANES));
-    // SAFETY: `at` moves in whole vectors below `len`, a multiple of LANES, and slice `o` ends at `(o + 1) * len`.
-    unsafe {
-        let mut at = 0;
-        // Four vectors at a time: four chains of additions, one broadcast for all.
-        while at + 4 * V::LANES <= len {
-            let mut sums = [V::splat(0.0); 4];
-            for (o, &weight) in weights.iter().enumerate() {
-                let weight = V::splat(weight);
-                let slice = slices.as_ptr().add(o * len + at);
-                for (part, sum) in sums.iter_mut().enumerate() {
-                    *sum = V::load(slice.add(part * V::LANES)).mul_add(weight, *sum);
-                }
-            }
-            for (part, sum) in sums.iter().enumerate() {
-                sum.store(out.as_mut_ptr().add(at + part * V::LANES));
-            }
-            at += 4 * V::LANES;
-        }
-        while at < len {
-            let mut sum = V::splat(0.0);
-            for (o, &weight) in weights.iter().enumerate() {
-                sum = V::load(slices.as_ptr().add(o * len + at)).mul_add(V::splat(weight), sum);
-            }
-            sum.store(out.as_mut_ptr().add(at));
-            at += V::LANES;
-        }
-    }
-}
-
-/// `slices[o] += w[o] slice`.
-///
-/// # Safety
-/// As for [`fold`].
-#[inline(always)]
-pub(crate) unsafe fn unfold<V: Vector>(slice: &[f32], weights: &[f32], slices: &mut [f32]) {
-    let len = slice.len();
-    debug_assert!(slices.len() == weights.len() * len && len.is_multiple_of(V::LANES));
-    // SAFETY: as in `fold`.
-    unsafe {
-        for (o, &weight) in weights.iter().enumerate() {
-            let weight = V::splat(weight);
-            for at in (0..len).step_by(V::LANES) {
-                let to = slices.as_mut_ptr().add(o * len + at);
-                V::load(slice.as_ptr().add(at)).mul_add(weight, V::load(to)).store(to);
-            }
-        }
-    }
-}
-
 /// The rows that entries name: of every `stride` numbers the first `rank`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
@@ -77,7 +20,7 @@ pub(crate) struct Named<'a> {
 
 impl Named<'_> {
     #[inline(always)]
-    fn start(&self, entry: usize) -> usize {
+    pub(super) fn start(&self, entry: usize) -> usize {
         let start = self.indices[entry] as usize * self.stride;
         assert!(
             start + self.stride <= self.rows.len(),
@@ -88,7 +31,7 @@ impl Named<'_> {
     }
 
     #[inline(always)]
-    fn look_ahead(&self, entry: usize) {
+    pub(super) fn look_ahead(&self, entry: usize) {
         if let Some(&index) = self.indices.get(entry + AHEAD) {
             let row = self.rows.as_ptr().wrapping_add(index as usize * self.stride);
             prefetch_line(row);
@@ -118,13 +61,19 @@ impl Tables<'_> {
     }
 }
 
-/// For each entry `d = s T' b`, where `T` is its table, `b` the row that it names and `s` its scale.
+/// For each entry `d = s T' b`, where `T` is its table, `b` the row that it names and `s` its scale; and its target times `s b[0]`.
 ///
 /// # Safety
-/// The machine must have `V`'s instructions; `tables.pad` must be whole vectors; there must be a place, a scale and `pad`
-/// numbers of `d` per entry.
+/// The machine must have `V`'s instructions; `tables.pad` must be whole vectors; there must be a place, a scale, a target and
+/// `pad` numbers of `d` per entry.
 #[inline(always)]
-pub(crate) unsafe fn design<V: Vector>(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32]) {
+pub(crate) unsafe fn design<V: Vector>(
+    tables: Tables<'_>,
+    named: Named<'_>,
+    scales: &[f32],
+    d: &mut [f32],
+    targets: &mut [f32],
+) {
     let (count, pad) = (scales.len(), tables.pad);
     debug_assert!(pad.is_multiple_of(V::LANES) && tables.places.len() == count);
     debug_assert!(named.indices.len() >= count && d.len() == count * pad);
@@ -133,11 +82,11 @@ pub(crate) unsafe fn design<V: Vector>(tables: Tables<'_>, named: Named<'_>, sca
         let mut first = 0;
         if pad == V::LANES && named.stride == V::LANES {
             while first + 8 <= count {
-                design_narrow::<V, 8>(tables, named, scales, d, first);
+                design_narrow::<V, 8>(tables, named, scales, (d, targets), first);
                 first += 8;
             }
             while first < count {
-                design_narrow::<V, 1>(tables, named, scales, d, first);
+                design_narrow::<V, 1>(tables, named, scales, (d, targets), first);
                 first += 1;
             }
             return;
@@ -147,9 +96,9 @@ pub(crate) unsafe fn design<V: Vector>(tables: Tables<'_>, named: Named<'_>, sca
             let place = tables.places[first];
             let same = tables.places[first..].iter().take(4).take_while(|&&other| other == place).count();
             first += match same {
-                4 => design_some::<V, 4>(tables, named, scales, d, first),
-                2.. => design_some::<V, 2>(tables, named, scales, d, first),
-                _ => design_some::<V, 1>(tables, named, scales, d, first),
+                4 => design_some::<V, 4>(tables, named, scales, (d, targets), first),
+                2.. => design_some::<V, 2>(tables, named, scales, (d, targets), first),
+                _ => design_some::<V, 1>(tables, named, scales, (d, targets), first),
             };
         }
     }
@@ -164,7 +113,7 @@ unsafe fn design_narrow<V: Vector, const E: usize>(
     tables: Tables<'_>,
     named: Named<'_>,
     scales: &[f32],
-    d: &mut [f32],
+    (d, targets): (&mut [f32], &mut [f32]),
     first: usize,
 ) {
     // SAFETY: as the caller vouches; both `start` have checked that rows and tables lie inside.
@@ -199,6 +148,7 @@ unsafe fn design_narrow<V: Vector, const E: usize>(
         for (k, sum) in sums.iter().enumerate() {
             let to = d.as_mut_ptr().add((first + k) * V::LANES);
             sum.mul(V::splat(scales[first + k])).store(to);
+            targets[first + k] *= scales[first + k] * rows[k][0];
         }
     }
 }
@@ -212,7 +162,7 @@ unsafe fn design_some<V: Vector, const E: usize>(
     tables: Tables<'_>,
     named: Named<'_>,
     scales: &[f32],
-    d: &mut [f32],
+    (d, targets): (&mut [f32], &mut [f32]),
     first: usize,
 ) -> usize {
     let pad = tables.pad;
@@ -226,6 +176,9 @@ unsafe fn design_some<V: Vector, const E: usize>(
     unsafe {
         let table = tables.tables.as_ptr().add(own);
         let rows = starts.map(|start| named.rows.as_ptr().add(start));
+        for (k, row) in rows.iter().enumerate() {
+            targets[first + k] *= scales[first + k] * **row;
+        }
         let mut at = 0;
         // Two vectors of the table at a time, so that there are enough chains of additions.
         while at + 2 * V::LANES <= pad {
@@ -344,140 +297,4 @@ unsafe fn tile<V: Vector, const R: usize>(
         }
     }
     R
-}
-
-/// For each entry the product of `w` and the row that it names.
-///
-/// # Safety
-/// The machine must have `V`'s instructions; `w` must be `named.stride` numbers, whole vectors; there must be a number of
-/// `out` per entry.
-#[inline(always)]
-pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, out: &mut [f32]) {
-    debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride);
-    debug_assert!(out.len() <= named.indices.len());
-    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, which are as long as `w`.
-    unsafe {
-        for (four, out) in out.chunks_mut(4).enumerate() {
-            let mut dots = [V::splat(0.0); 4];
-            for (k, dot) in dots.iter_mut().take(out.len()).enumerate() {
-                let entry = 4 * four + k;
-                named.look_ahead(entry);
-                let row = named.rows.as_ptr().add(named.start(entry));
-                for at in (0..w.len()).step_by(V::LANES) {
-                    *dot = V::load(row.add(at)).mul_add(V::load(w.as_ptr().add(at)), *dot);
-                }
-            }
-            let mut sums = [0.0f32; 4];
-            V::sums(&dots).store_four(&mut sums);
-            out.copy_from_slice(&sums[..out.len()]);
-        }
-    }
-}
-
-/// Adds to `sum` the rows that entries name, each times its weight.
-///
-/// # Safety
-/// As for [`project`], `sum` in place of `w`, with a weight per entry.
-#[inline(always)]
-pub(crate) unsafe fn collect<V: Vector>(named: Named<'_>, weights: &[f32], sum: &mut [f32]) {
-    debug_assert!(sum.len().is_multiple_of(V::LANES) && sum.len() == named.stride);
-    debug_assert!(weights.len() <= named.indices.len());
-    // SAFETY: as in `project`.
-    unsafe {
-        for at in (0..sum.len()).step_by(V::LANES) {
-            let to = sum.as_mut_ptr().add(at);
-            let mut sums = [V::load(to), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
-            for (first, four) in (0..).step_by(4).zip(weights.chunks(4)) {
-                for (k, (sum, &weight)) in sums.iter_mut().zip(four).enumerate() {
-                    let row = named.rows.as_ptr().add(named.start(first + k));
-                    *sum = V::load(row.add(at)).mul_add(V::splat(weight), *sum);
-                }
-            }
-            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(to);
-        }
-    }
-}
-
-/// Adds to `sum` the rows that entries name, each times its product with `w`: [`project`] and [`collect`] in one, so that
-/// rows are read once.
-///
-/// # Safety
-/// As for both.
-#[inline(always)]
-unsafe fn project_and_collect<V: Vector>(w: &[f32], named: Named<'_>, count: usize, sum: &mut [f32]) {
-    debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride && sum.len() == w.len());
-    debug_assert!(count <= named.indices.len());
-    // SAFETY: as in `project`.
-    unsafe {
-        let row = |entry: usize| {
-            named.look_ahead(entry);
-            named.rows.as_ptr().add(named.start(entry))
-        };
-        let mut first = 0;
-        if w.len() == V::LANES {
-            let along = V::load(w.as_ptr());
-            let mut sums = [V::load(sum.as_ptr()), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
-            while first < count {
-                let mut rows = [V::splat(0.0); 4];
-                for (k, slot) in rows.iter_mut().take(count - first).enumerate() {
-                    *slot = V::load(row(first + k));
-                }
-                let mut dots = [0.0f32; 4];
-                V::sums(&rows.map(|row| row.mul(along))).store_four(&mut dots);
-                for ((sum, row), dot) in sums.iter_mut().zip(rows).zip(dots) {
-                    *sum = row.mul_add(V::splat(dot), *sum);
-                }
-                first += 4;
-            }
-            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(sum.as_mut_ptr());
-            return;
-        }
-        while first < count {
-            let here = (count - first).min(4);
-            let mut rows = [named.rows.as_ptr(); 4];
-            let mut products = [V::splat(0.0); 4];
-            for (k, (slot, product)) in rows.iter_mut().zip(&mut products).take(here).enumerate() {
-                *slot = row(first + k);
-                for at in (0..w.len()).step_by(V::LANES) {
-                    *product = V::load(slot.add(at)).mul_add(V::load(w.as_ptr().add(at)), *product);
-                }
-            }
-            let mut dots = [0.0f32; 4];
-            V::sums(&products).store_four(&mut dots);
-            for at in (0..w.len()).step_by(V::LANES) {
-                let to = sum.as_mut_ptr().add(at);
-                let mut total = V::load(to);
-                for (row, &dot) in rows.iter().zip(&dots).take(here) {
-                    total = V::load(row.add(at)).mul_add(V::splat(dot), total);
-                }
-                total.store(to);
-            }
-            first += 4;
-        }
-    }
-}
-
-/// With `w = p sum_o weights[o] slices[o]`: adds `weights[o] sum_e (w . b_e) b_e` to slice `o` of the products, over the rows `b`
-/// that the first `count` entries name. `buffer` is for two rows.
-///
-/// # Safety
-/// As for [`fold`], [`project_and_collect`] and [`unfold`].
-#[inline(always)]
-pub(crate) unsafe fn product<V: Vector>(
-    slices: &[f32],
-    (weights, precision): (&[f32], f32),
-    named: Named<'_>,
-    count: usize,
-    buffer: &mut [f32],
-    products: &mut [f32],
-) {
-    let (w, sum) = buffer.split_at_mut(named.stride);
-    // SAFETY: as the caller vouches; both parts of the buffer are as long as a row.
-    unsafe {
-        fold::<V>(slices, weights, w);
-        w.iter_mut().for_each(|value| *value *= precision);
-        sum.fill(0.0);
-        project_and_collect::<V>(w, named, count, sum);
-        unfold::<V>(sum, weights, products);
-    }
 }

@@ -30,4 +30,4 @@ pub(crate) use core_order::{CoreOrder, concepts};
 pub(crate) use grouping::{Order, deal};
 pub(crate) use partner_rows::PartnerRows;
 pub(crate) use share::Share;
-pub(crate) use view::{Block, EntryRun, Piece, View};
+pub(crate) use view::{Block, EntryRun, Piece, TOGETHER, View};

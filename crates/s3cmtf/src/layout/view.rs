@@ -11,6 +11,11 @@ use crate::Error;
 
 /// The most entries of a run.
 pub(crate) const RUN: usize = 1 << 12;
+/// So many runs of a row at most go through the kernels together: most are short, and a call for each would cost more than its
+/// entries.
+pub(crate) const TOGETHER: usize = 8;
+/// The numbers of those runs.
+const NUMBERS: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Entries ordered by their row in one mode. Of the other modes, one is the *partner*, in which each entry names a row of
 /// its own; consecutive entries that agree in all but the partner are a *run*, and share what the core becomes along those.
@@ -225,27 +230,50 @@ impl View {
         rows: &[u32],
         buffer: &'a mut Vec<f32>,
     ) -> &'a [f32] {
-        let row = |place: usize| {
-            let (mode, row) = (self.rest[place], rows[place] as usize);
-            &factors[mode][row * ranks[mode]..][..ranks[mode]]
-        };
-        if let [_] = self.rest[..] {
-            return row(0);
+        if let [mode] = self.rest[..] {
+            return &factors[mode][rows[0] as usize * ranks[mode]..][..ranks[mode]];
         }
         buffer.clear();
+        self.append_weights(factors, ranks, rows, buffer);
+        buffer
+    }
+
+    /// The same of some runs, up to [`TOGETHER`], of which `rows` has the rest's rows one behind the other: a table, and which of
+    /// its rows is each run's.
+    pub(crate) fn weights_of_runs<'a>(
+        &self,
+        factors: &[&'a [f32]],
+        ranks: &[usize],
+        (rows, runs): (&'a [u32], usize),
+        buffer: &'a mut Vec<f32>,
+    ) -> (&'a [f32], &'a [u32]) {
+        match self.rest[..] {
+            [] => (&[1.0], &[0; TOGETHER][..runs]),
+            [mode] => (factors[mode], rows),
+            _ => {
+                buffer.clear();
+                let rows = rows.chunks_exact(self.rest.len());
+                rows.for_each(|rows| self.append_weights(factors, ranks, rows, buffer));
+                (buffer, &NUMBERS[..runs])
+            }
+        }
+    }
+
+    fn append_weights(&self, factors: &[&[f32]], ranks: &[usize], rows: &[u32], buffer: &mut Vec<f32>) {
+        let start = buffer.len();
         buffer.push(1.0);
-        for place in 0..self.rest.len() {
-            let row = row(place);
-            let before = buffer.len();
-            buffer.resize(before * row.len(), 0.0);
+        for (&mode, &row) in self.rest.iter().zip(rows) {
+            let row = &factors[mode][row as usize * ranks[mode]..][..ranks[mode]];
+            let before = buffer.len() - start;
+            buffer.resize(start + before * row.len(), 0.0);
+            let weights = &mut buffer[start..];
             // From the back, so that no weight is overwritten before it is used.
             for place in (0..before).rev() {
-                let weight = buffer[place];
-                let products = buffer[place * row.len()..(place + 1) * row.len()].iter_mut();
+                let weight = weights[place];
+                let products = weights[place * row.len()..(place + 1) * row.len()].iter_mut();
                 products.zip(row).for_each(|(product, value)| *product = weight * value);
             }
         }
-        buffer
     }
 }
 
@@ -255,9 +283,14 @@ impl<'a> Block<'a> {
         &self.rest[run * self.width..(run + 1) * self.width]
     }
 
-    /// How many entries a run has.
-    pub(crate) fn len(&self, run: usize) -> usize {
-        (self.starts[run + 1] - self.starts[run]) as usize
+    /// The same of some runs, one behind the other.
+    pub(crate) fn rests(&self, runs: Range<usize>) -> &'a [u32] {
+        &self.rest[runs.start * self.width..runs.end * self.width]
+    }
+
+    /// How many entries each of some runs has.
+    pub(crate) fn lengths(&self, runs: Range<usize>) -> impl Iterator<Item = usize> {
+        self.starts[runs.start..=runs.end].windows(2).map(|ends| (ends[1] - ends[0]) as usize)
     }
 
     /// The entries of runs, one behind the other: the partner's rows, with those of all entries that come after them, and values.

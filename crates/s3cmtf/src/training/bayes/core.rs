@@ -181,7 +181,7 @@ impl CoreState {
         // normal numbers here, where thousands of them are summed up, and cost nothing.
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
             let mut signs = streams.signs(chunk.first);
-            let base = pass.root(&chunk.run);
+            let base = pass.root(chunk.run.row, chunk.run.rest);
             let mut sum = 0.0;
             for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
                 // Predictions and rows have the root of the partner's share in them.

@@ -6,12 +6,16 @@ use bytemuck::Pod;
 use s3cmtf_kernels::{Aligned, CHUNK};
 
 use crate::Error;
-use crate::layout::{CoreOrder, EntryRun, PartnerRows, View};
+use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows, TOGETHER, View};
 #[cfg(test)]
 use crate::likelihood;
 use crate::nodes::Nodes;
 use crate::parallel;
 use crate::problem::mix;
+
+/// Runs that go through the kernels together have so many entries at most: their partners' rows are read twice, and are still in
+/// the cache the second time.
+const ENTRIES: usize = 512;
 
 /// Predictions of the entries of a view.
 pub(super) struct Pass<'a> {
@@ -60,12 +64,12 @@ impl<'a> Pass<'a> {
         Pass { view, ranks, factors, roots, partner, nodes }
     }
 
-    /// The root of the precision that the entries of a run have of all rows but their partner's.
-    pub(super) fn root(&self, run: &EntryRun<'_>) -> f32 {
+    /// The root of the precision that the entries of a run have of all rows but their partner's: its row and the rest's.
+    pub(super) fn root(&self, row: u32, rest: &[u32]) -> f32 {
         let Some(roots) = self.roots else { return 1.0 };
-        let rest = run.rest.iter().zip(&self.view.rest);
+        let rest = rest.iter().zip(&self.view.rest);
         let rest = rest.map(|(&row, &rest)| roots[rest][row as usize]).product::<f32>();
-        roots[self.view.mode][run.row as usize] * rest
+        roots[self.view.mode][row as usize] * rest
     }
 
     pub(super) fn layout(&self) -> CoreOrder {
@@ -185,9 +189,10 @@ struct Strip<'a> {
     /// The core along a row: a row of the partner's concepts for each combination of the rest's; and its gradient.
     along_row: Aligned,
     row_gradient: Aligned,
-    /// The same along a run: one row each.
-    run_buffer: Aligned,
+    /// The same along some runs: one row each.
+    along_runs: Aligned,
     weights: Vec<f32>,
+    predictions: Vec<f32>,
 }
 
 impl<'a> Strip<'a> {
@@ -200,8 +205,9 @@ impl<'a> Strip<'a> {
             gradient: vec![0.0; core.len()],
             along_row: Aligned::new(row),
             row_gradient: Aligned::new(row),
-            run_buffer: Aligned::new(2 * run),
+            along_runs: Aligned::new(2 * TOGETHER * run),
             weights: Vec::new(),
+            predictions: Vec::new(),
         }
     }
 
@@ -216,14 +222,24 @@ impl<'a> Strip<'a> {
         for piece in pieces {
             let own = view.pieces[piece].runs();
             let block = view.block(piece, &mut buffer)?;
-            for run in runs.start.max(own.start)..runs.end.min(own.end) {
-                let run = block.run(run - own.start);
-                if last != Some(run.row) {
+            let mut left = runs.start.max(own.start) - own.start..runs.end.min(own.end) - own.start;
+            while !left.is_empty() {
+                let rows = &block.rows[left.clone()];
+                let row = rows[0];
+                let mut entries = 0;
+                let lengths = block.lengths(left.clone()).take_while(|length| {
+                    entries += length;
+                    entries <= ENTRIES
+                });
+                let same = rows.iter().zip(lengths).take(TOGETHER);
+                let same = same.take_while(|(other, _)| **other == row).count().max(1);
+                if last != Some(row) {
                     self.end_row(last.filter(|_| gradient));
-                    view.normal.fold(self.core, self.row(run.row), self.along_row.as_mut_slice());
-                    last = Some(run.row);
+                    view.normal.fold(self.core, self.row(row), self.along_row.as_mut_slice());
+                    last = Some(row);
                 }
-                total += self.go_run(run, visit);
+                total += self.go_runs(&block, left.start..left.start + same, visit);
+                left.start += same;
             }
         }
         self.end_row(last.filter(|_| gradient));
@@ -236,37 +252,52 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    fn go_run(&mut self, run: EntryRun<'_>, visit: &mut Visit<'_>) -> f64 {
+    /// Some runs of the row.
+    fn go_runs(&mut self, block: &Block<'_>, runs: Range<usize>, visit: &mut Visit<'_>) -> f64 {
         let Pass { view, ranks, factors, ref partner, .. } = *self.pass;
-        let normal = &view.normal;
-        let weights = view.weights(factors, ranks, run.rest, &mut self.weights);
+        let (normal, count) = (&view.normal, runs.len());
+        let rests = (block.rests(runs.clone()), count);
+        let weights = view.weights_of_runs(factors, ranks, rests, &mut self.weights);
+        let (slices, gradients) = (self.along_row.as_slice(), self.row_gradient.as_mut_slice());
+        let buffer = &mut self.along_runs.as_mut_slice()[..2 * count * normal.partner_pad()];
+        let (partners, values) = block.entries(runs.clone());
+        let (mut ends, mut end) = ([0; TOGETHER], 0);
+        for (slot, length) in ends.iter_mut().zip(block.lengths(runs.clone())) {
+            end += length as u32;
+            *slot = end;
+        }
+        let entries = (partners, &ends[..count]);
         let (visit, gradient) = match visit {
             Visit::Chunks { visit, gradient } => (visit, *gradient),
             Visit::Product => {
-                let weights = (weights, self.pass.root(&run).powi(2));
-                let entries = (run.partners, run.values.len());
-                let (buffer, products) = (self.run_buffer.as_mut_slice(), self.row_gradient.as_mut_slice());
-                normal.product(self.along_row.as_slice(), weights, partner.rows(), entries, buffer, products);
+                let mut precisions = [0.0; TOGETHER];
+                for (precision, run) in precisions.iter_mut().zip(runs) {
+                    *precision = self.pass.root(block.rows[run], block.rest(run)).powi(2);
+                }
+                let weights = (weights, &precisions[..count]);
+                normal.product(slices, weights, partner.rows(), entries, buffer, gradients);
                 return 0.0;
             }
         };
-        let (along_run, run_gradient) = self.run_buffer.as_mut_slice().split_at_mut(normal.partner_pad());
-        normal.fold(self.along_row.as_slice(), weights, along_run);
-        run_gradient.fill(0.0);
-        let mut predictions = [0.0f32; CHUNK];
+        let (along_runs, sums) = buffer.split_at_mut(count * normal.partner_pad());
+        normal.fold_runs(slices, weights, &[1.0; TOGETHER][..count], along_runs);
+        self.predictions.resize(values.len(), 0.0);
+        normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
         let mut total = 0.0;
-        for first in (0..run.values.len()).step_by(CHUNK) {
-            let range = first..(first + CHUNK).min(run.values.len());
-            let predictions = &mut predictions[..range.len()];
-            let (partners, values) = (&run.partners[first..], &run.values[range]);
-            normal.project(along_run, partner.rows(), partners, predictions);
-            total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
-            if gradient {
-                normal.collect(partner.rows(), partners, predictions, run_gradient);
+        let mut left = self.predictions.as_mut_slice();
+        for run in runs {
+            let run = block.run(run);
+            let predictions;
+            (predictions, left) = left.split_at_mut(run.values.len());
+            let chunks = predictions.chunks_mut(CHUNK).zip(run.values.chunks(CHUNK));
+            for (first, (predictions, values)) in (0..).step_by(CHUNK).zip(chunks) {
+                let partners = &run.partners[first..];
+                total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
             }
         }
         if gradient {
-            normal.unfold(run_gradient, weights, self.row_gradient.as_mut_slice());
+            normal.collect(partner.rows(), entries, &self.predictions, sums);
+            normal.unfold_runs(sums, weights, gradients);
         }
         total
     }

@@ -106,19 +106,25 @@ impl<'a> Summer<'a> {
 
     /// Adds the entries of all runs in whole chunks: each entry has a table, whatever its run.
     fn add_runs(&mut self, block: &Block<'_>, runs: Range<usize>) {
+        let RowConditional { view, noise, .. } = self.given;
+        // One table for all where there is no rest, and one for each of its rows otherwise.
+        let (rests, roots) =
+            (block.rests(runs.clone()), view.rest.first().map(|&rest| &noise.roots[rest][..]));
+        let of_run = |run: usize| match roots {
+            Some(roots) => (rests[run], roots[rests[run] as usize]),
+            None => (0, 1.0),
+        };
         let (mut partners, mut values) = block.entries(runs.clone());
         let mut known = 0;
-        for run in runs {
-            let rest = block.rest(run);
-            let (place, root) = (rest.first().copied().unwrap_or(0), self.root(rest));
-            let mut left = block.len(run);
+        for (run, length) in block.lengths(runs).enumerate() {
+            let (place, root) = of_run(run);
+            let mut left = length;
             while left > 0 {
                 let more = left.min(CHUNK - known);
                 // Most often it is one.
                 (self.places[known], self.scales[known]) = (place, root);
-                if more > 1 {
-                    self.places[known..known + more].fill(place);
-                    self.scales[known..known + more].fill(root);
+                for entry in known + 1..known + more {
+                    (self.places[entry], self.scales[entry]) = (place, root);
                 }
                 (known, left) = (known + more, left - more);
                 if known == CHUNK {
@@ -183,14 +189,12 @@ impl<'a> Summer<'a> {
         let chunk = self.designed..self.designed + values.len();
         let scales = &self.scales[chunk.clone()];
         let designs = &mut self.designs.as_mut_slice()[chunk.start * normal.pad()..chunk.end * normal.pad()];
-        let partner = &self.others.partner;
-        normal.design((tables, &self.places[chunk.clone()]), partner.rows(), partners, scales, designs);
+        let targets = &mut self.scaled[chunk.clone()];
+        targets.copy_from_slice(values);
+        let (places, rows) = (&self.places[chunk], self.others.partner.rows());
+        normal.design((tables, places), rows, partners, scales, (designs, targets));
         let mut sum = 0.0f64;
-        let slots = self.scaled[chunk].iter_mut().zip(scales);
-        for (((scaled, scale), &partner_row), &value) in slots.zip(partners).zip(values) {
-            *scaled = scale * partner.root(partner_row) * value;
-            sum += f64::from(*scaled) * f64::from(*scaled);
-        }
+        targets.iter().for_each(|&scaled| sum += f64::from(scaled) * f64::from(scaled));
         self.sums.values += sum;
         self.designed += values.len();
     }

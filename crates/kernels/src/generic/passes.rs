@@ -1,0 +1,367 @@
+//! Passes over the entries of rows: what a core predicts of them, and its transpose.
+
+use super::Named;
+use crate::CHUNK;
+use crate::vector::Vector;
+
+/// `out = sum_o w[o] slices[o]`.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `out` must be whole vectors, and `slices` one of its length per weight.
+#[inline(always)]
+pub(crate) unsafe fn fold<V: Vector>(slices: &[f32], weights: &[f32], out: &mut [f32]) {
+    let len = out.len();
+    debug_assert!(slices.len() == weights.len() * len && len.is_multiple_of(V::LANES));
+    // SAFETY: `at` moves in whole vectors below `len`, a multiple of LANES, and slice `o` ends at `(o + 1) * len`.
+    unsafe {
+        let mut at = 0;
+        // Four vectors at a time: four chains of additions, one broadcast for all.
+        while at + 4 * V::LANES <= len {
+            let mut sums = [V::splat(0.0); 4];
+            for (o, &weight) in weights.iter().enumerate() {
+                let weight = V::splat(weight);
+                let slice = slices.as_ptr().add(o * len + at);
+                for (part, sum) in sums.iter_mut().enumerate() {
+                    *sum = V::load(slice.add(part * V::LANES)).mul_add(weight, *sum);
+                }
+            }
+            for (part, sum) in sums.iter().enumerate() {
+                sum.store(out.as_mut_ptr().add(at + part * V::LANES));
+            }
+            at += 4 * V::LANES;
+        }
+        while at < len {
+            let mut sum = V::splat(0.0);
+            for (o, &weight) in weights.iter().enumerate() {
+                sum = V::load(slices.as_ptr().add(o * len + at)).mul_add(V::splat(weight), sum);
+            }
+            sum.store(out.as_mut_ptr().add(at));
+            at += V::LANES;
+        }
+    }
+}
+
+/// `slices[o] += w[o] slice`.
+///
+/// # Safety
+/// As for [`fold`].
+#[inline(always)]
+pub(crate) unsafe fn unfold<V: Vector>(slice: &[f32], weights: &[f32], slices: &mut [f32]) {
+    let len = slice.len();
+    debug_assert!(slices.len() == weights.len() * len && len.is_multiple_of(V::LANES));
+    // SAFETY: as in `fold`.
+    unsafe {
+        for (o, &weight) in weights.iter().enumerate() {
+            let weight = V::splat(weight);
+            for at in (0..len).step_by(V::LANES) {
+                let to = slices.as_mut_ptr().add(o * len + at);
+                V::load(slice.as_ptr().add(at)).mul_add(weight, V::load(to)).store(to);
+            }
+        }
+    }
+}
+
+/// For each entry the product of its run's `w` and the row that it names. The entries of a run end at `ends`, where those of the
+/// next begin.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `w` must be `named.stride` numbers for each run, whole vectors; there must be a
+/// number of `out` per entry.
+#[inline(always)]
+pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]) {
+    let pad = named.stride;
+    debug_assert!(pad.is_multiple_of(V::LANES) && w.len() == ends.len() * pad);
+    debug_assert!(out.len() <= named.indices.len());
+    let mut first = 0;
+    for (w, &end) in w.chunks_exact(pad).zip(ends) {
+        let end = end as usize;
+        // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, which are as long as `w`.
+        unsafe {
+            for (four, out) in (first..end).step_by(4).zip(out[first..end].chunks_mut(4)) {
+                let mut dots = [V::splat(0.0); 4];
+                for (k, dot) in dots.iter_mut().take(out.len()).enumerate() {
+                    named.look_ahead(four + k);
+                    let row = named.rows.as_ptr().add(named.start(four + k));
+                    for at in (0..pad).step_by(V::LANES) {
+                        *dot = V::load(row.add(at)).mul_add(V::load(w.as_ptr().add(at)), *dot);
+                    }
+                }
+                let mut sums = [0.0f32; 4];
+                V::sums(&dots).store_four(&mut sums);
+                out.copy_from_slice(&sums[..out.len()]);
+            }
+        }
+        first = end;
+    }
+}
+
+/// For each run the sum of the rows that its entries name, each times its weight.
+///
+/// # Safety
+/// As for [`project`], `sums` in place of `w`, with a weight per entry.
+#[inline(always)]
+pub(crate) unsafe fn collect<V: Vector>(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]) {
+    let pad = named.stride;
+    debug_assert!(pad.is_multiple_of(V::LANES) && sums.len() == ends.len() * pad);
+    debug_assert!(weights.len() <= named.indices.len());
+    let mut first = 0;
+    for (to, &end) in sums.chunks_exact_mut(pad).zip(ends) {
+        let end = end as usize;
+        // SAFETY: as in `project`.
+        unsafe {
+            for at in (0..pad).step_by(V::LANES) {
+                let mut total = V::splat(0.0);
+                for (first, chunk) in (first..end).step_by(CHUNK).zip(weights[first..end].chunks(CHUNK)) {
+                    let mut sums = [total, V::splat(0.0), V::splat(0.0), V::splat(0.0)];
+                    for (first, four) in (first..).step_by(4).zip(chunk.chunks(4)) {
+                        for (k, (sum, &weight)) in sums.iter_mut().zip(four).enumerate() {
+                            let row = named.rows.as_ptr().add(named.start(first + k));
+                            *sum = V::load(row.add(at)).mul_add(V::splat(weight), *sum);
+                        }
+                    }
+                    total = sums[0].add(sums[1]).add(sums[2].add(sums[3]));
+                }
+                total.store(to.as_mut_ptr().add(at));
+            }
+        }
+        first = end;
+    }
+}
+
+/// Runs that go through a pass together: the weights of each are a row of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weights<'a> {
+    pub(crate) table: &'a [f32],
+    /// How many a run has: one for each slice.
+    pub(crate) slices: usize,
+    /// Which row of the table is each run's.
+    pub(crate) places: &'a [u32],
+}
+
+impl Weights<'_> {
+    /// Those of `E` runs from `first` on.
+    #[inline(always)]
+    fn rows<const E: usize>(&self, first: usize) -> [*const f32; E] {
+        std::array::from_fn(|k| {
+            let start = self.places[first + k] as usize * self.slices;
+            self.table[start..start + self.slices].as_ptr()
+        })
+    }
+}
+
+/// [`fold`] for each run, times its scale: `out` has a row of `pad` numbers for each.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `pad` must be whole vectors, and `slices` and `out` as many rows of it as runs have
+/// weights, and as there are runs; there must be a scale for each run.
+#[inline(always)]
+pub(crate) unsafe fn fold_runs<V: Vector>(
+    slices: &[f32],
+    weights: Weights<'_>,
+    scales: &[f32],
+    pad: usize,
+    out: &mut [f32],
+) {
+    debug_assert!(pad.is_multiple_of(V::LANES) && slices.len() == weights.slices * pad);
+    debug_assert!(out.len() == weights.places.len() * pad && scales.len() == weights.places.len());
+    let count = weights.places.len();
+    let mut first = 0;
+    while first < count {
+        // SAFETY: as the caller vouches; there are as many runs from `first` on.
+        first += unsafe {
+            match count - first {
+                8.. => fold_some::<V, 8>(slices, weights, scales, pad, first, out),
+                4.. => fold_some::<V, 4>(slices, weights, scales, pad, first, out),
+                2.. => fold_some::<V, 2>(slices, weights, scales, pad, first, out),
+                _ => fold_some::<V, 1>(slices, weights, scales, pad, first, out),
+            }
+        };
+    }
+}
+
+/// `E` runs together: one load of a slice for all, and a chain of additions for each. Returns how many.
+///
+/// # Safety
+/// As for [`fold_runs`]; there must be `E` runs from `first` on.
+#[inline(always)]
+unsafe fn fold_some<V: Vector, const E: usize>(
+    slices: &[f32],
+    weights: Weights<'_>,
+    scales: &[f32],
+    pad: usize,
+    first: usize,
+    out: &mut [f32],
+) -> usize {
+    let rows = weights.rows::<E>(first);
+    // SAFETY: as the caller vouches; `rows` has checked that the weights lie inside.
+    unsafe {
+        for at in (0..pad).step_by(V::LANES) {
+            let mut sums = [V::splat(0.0); E];
+            for o in 0..weights.slices {
+                let vector = V::load(slices.as_ptr().add(o * pad + at));
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    *sum = vector.mul_add(V::splat(*row.add(o)), *sum);
+                }
+            }
+            for (k, sum) in sums.iter().enumerate() {
+                let scale = V::splat(scales[first + k]);
+                sum.mul(scale).store(out.as_mut_ptr().add((first + k) * pad + at));
+            }
+        }
+    }
+    E
+}
+
+/// [`unfold`] for each run, whose rows of `pad` numbers are in `sums`, one after the other.
+///
+/// # Safety
+/// As for [`fold_runs`], with `sums` in place of `out`.
+#[inline(always)]
+pub(crate) unsafe fn unfold_runs<V: Vector>(
+    sums: &[f32],
+    weights: Weights<'_>,
+    pad: usize,
+    slices: &mut [f32],
+) {
+    debug_assert!(pad.is_multiple_of(V::LANES) && slices.len() == weights.slices * pad);
+    debug_assert!(sums.len() == weights.places.len() * pad);
+    // SAFETY: as the caller vouches; every tile ends at or before the last slice.
+    unsafe {
+        for at in (0..pad).step_by(V::LANES) {
+            let mut slice = 0;
+            while slice < weights.slices {
+                slice += match weights.slices - slice {
+                    12.. => unfold_tile::<V, 12>(sums, weights, pad, (slice, at), slices),
+                    8.. => unfold_tile::<V, 8>(sums, weights, pad, (slice, at), slices),
+                    4.. => unfold_tile::<V, 4>(sums, weights, pad, (slice, at), slices),
+                    2.. => unfold_tile::<V, 2>(sums, weights, pad, (slice, at), slices),
+                    _ => unfold_tile::<V, 1>(sums, weights, pad, (slice, at), slices),
+                };
+            }
+        }
+    }
+}
+
+/// `S` slices of one column of vectors, kept in registers over all runs. Returns how many.
+///
+/// # Safety
+/// As for [`unfold_runs`], with `slice + S` of the slices at most, and `at + LANES <= pad`.
+#[inline(always)]
+unsafe fn unfold_tile<V: Vector, const S: usize>(
+    sums: &[f32],
+    weights: Weights<'_>,
+    pad: usize,
+    (slice, at): (usize, usize),
+    slices: &mut [f32],
+) -> usize {
+    // SAFETY: as the caller vouches; `rows` has checked that the weights lie inside.
+    unsafe {
+        let to = slices.as_mut_ptr().add(slice * pad + at);
+        let mut totals: [V; S] = std::array::from_fn(|k| V::load(to.add(k * pad)));
+        for run in 0..weights.places.len() {
+            let vector = V::load(sums.as_ptr().add(run * pad + at));
+            let [row] = weights.rows::<1>(run);
+            for (k, total) in totals.iter_mut().enumerate() {
+                *total = vector.mul_add(V::splat(*row.add(slice + k)), *total);
+            }
+        }
+        for (k, total) in totals.iter().enumerate() {
+            total.store(to.add(k * pad));
+        }
+    }
+    S
+}
+
+/// Sets `sum` to the sum of the rows that entries name, each times its product with `w`: [`project`] and [`collect`] in one, so
+/// that rows are read once.
+///
+/// # Safety
+/// As for both.
+#[inline(always)]
+unsafe fn project_and_collect<V: Vector>(
+    w: &[f32],
+    named: Named<'_>,
+    entries: std::ops::Range<usize>,
+    sum: &mut [f32],
+) {
+    debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride && sum.len() == w.len());
+    debug_assert!(entries.end <= named.indices.len());
+    // SAFETY: as in `project`.
+    unsafe {
+        let row = |entry: usize| {
+            named.look_ahead(entry);
+            named.rows.as_ptr().add(named.start(entry))
+        };
+        let mut first = entries.start;
+        if w.len() == V::LANES {
+            let along = V::load(w.as_ptr());
+            let mut sums = [V::splat(0.0); 4];
+            while first < entries.end {
+                let mut rows = [V::splat(0.0); 4];
+                for (k, slot) in rows.iter_mut().take(entries.end - first).enumerate() {
+                    *slot = V::load(row(first + k));
+                }
+                let mut dots = [0.0f32; 4];
+                V::sums(&rows.map(|row| row.mul(along))).store_four(&mut dots);
+                for ((sum, row), dot) in sums.iter_mut().zip(rows).zip(dots) {
+                    *sum = row.mul_add(V::splat(dot), *sum);
+                }
+                first += 4;
+            }
+            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(sum.as_mut_ptr());
+            return;
+        }
+        sum.fill(0.0);
+        while first < entries.end {
+            let here = (entries.end - first).min(4);
+            let mut rows = [named.rows.as_ptr(); 4];
+            let mut products = [V::splat(0.0); 4];
+            for (k, (slot, product)) in rows.iter_mut().zip(&mut products).take(here).enumerate() {
+                *slot = row(first + k);
+                for at in (0..w.len()).step_by(V::LANES) {
+                    *product = V::load(slot.add(at)).mul_add(V::load(w.as_ptr().add(at)), *product);
+                }
+            }
+            let mut dots = [0.0f32; 4];
+            V::sums(&products).store_four(&mut dots);
+            for at in (0..w.len()).step_by(V::LANES) {
+                let to = sum.as_mut_ptr().add(at);
+                let mut total = V::load(to);
+                for (row, &dot) in rows.iter().zip(&dots).take(here) {
+                    total = V::load(row.add(at)).mul_add(V::splat(dot), total);
+                }
+                total.store(to);
+            }
+            first += 4;
+        }
+    }
+}
+
+/// With `w = p sum_o weights[o] slices[o]` of each run: adds `weights[o] sum_e (w . b_e) b_e` to slice `o` of the products, over
+/// the rows `b` that its entries name. Entries of a run end at `ends`, where those of the next begin. `buffer` is for two rows of
+/// each run.
+///
+/// # Safety
+/// As for [`fold_runs`], [`project_and_collect`] and [`unfold_runs`], with rows of the length of those that entries name.
+#[inline(always)]
+pub(crate) unsafe fn product<V: Vector>(
+    slices: &[f32],
+    (weights, precisions): (Weights<'_>, &[f32]),
+    (named, ends): (Named<'_>, &[u32]),
+    buffer: &mut [f32],
+    products: &mut [f32],
+) {
+    let pad = named.stride;
+    debug_assert!(ends.len() == weights.places.len() && buffer.len() == 2 * ends.len() * pad);
+    let (w, sums) = buffer.split_at_mut(ends.len() * pad);
+    // SAFETY: as the caller vouches; both parts of the buffer have a row for each run.
+    unsafe {
+        fold_runs::<V>(slices, weights, precisions, pad, w);
+        let mut start = 0;
+        for ((w, sum), &end) in w.chunks_exact(pad).zip(sums.chunks_exact_mut(pad)).zip(ends) {
+            project_and_collect::<V>(w, named, start..end as usize, sum);
+            start = end as usize;
+        }
+        unfold_runs::<V>(sums, weights, pad, products);
+    }
+}
