@@ -105,6 +105,72 @@ impl NormalEquations {
         arch::gram(self.level, d, pad, self.rank, values, squares, products);
     }
 
+    /// Adds to `sums` what a run's entries come to, given their partner's rows `b` alone: `sum b b'`, a row of
+    /// [`NormalEquations::partner_pad`] numbers per concept of which only the lower triangle has a meaning, and behind it a row of
+    /// `sum x b`. A target x is multiplied with `b[0]` first, as for [`NormalEquations::design`]. `buffer` is for a row of the
+    /// partner per entry.
+    ///
+    /// # Panics
+    /// If a length is not as said, there are more than [`CHUNK`] entries, or an index lies outside.
+    pub fn pair(
+        &self,
+        rows: &[f32],
+        indices: &[u32],
+        targets: &mut [f32],
+        buffer: &mut [f32],
+        sums: &mut [f32],
+    ) {
+        let (rank, pad, count) = (self.partner, self.partner_pad(), targets.len());
+        assert!(count <= CHUNK && count <= indices.len(), "{count} entries in one chunk");
+        assert!(
+            buffer.len() == count * pad && sums.len() == (rank + 1) * pad,
+            "a row per entry and per concept"
+        );
+        arch::gather(self.level, self.named(rows, indices), buffer, targets);
+        let (squares, products) = sums.split_at_mut(rank * pad);
+        arch::gram(self.level, buffer, pad, rank, targets, squares, products);
+    }
+
+    /// Adds what [`NormalEquations::pair`] has found of a run's entries, times a scale, to the sums of the designs that they have by
+    /// the run's table: as [`NormalEquations::gram`] would, entry by entry. `sums` is made symmetric; `scales` has the scale, and
+    /// `numbers` those from 0 on, one more than the partner has concepts; `buffer` is for as many rows of the mode.
+    ///
+    /// # Panics
+    /// If a length is not as said.
+    pub fn fold_pair(
+        &self,
+        table: &[f32],
+        (sums, scales): (&mut [f32], &[f32]),
+        (numbers, buffer): (&[u32], &mut [f32]),
+        squares: &mut [f32],
+        products: &mut [f32],
+    ) {
+        let (rank, pad, partner) = (self.rank, self.pad(), self.partner);
+        let stride = self.partner_pad();
+        assert!(
+            table.len() == partner * pad && sums.len() == (partner + 1) * stride,
+            "a row per concept of the partner, and one more"
+        );
+        assert!(
+            numbers.len() == partner + 1
+                && scales.len() == numbers.len()
+                && buffer.len() == numbers.len() * pad,
+            "a number, a scale and a row for each of them"
+        );
+        assert!(squares.len() == rank * pad && products.len() == pad, "a row per concept, and one");
+        for k in 0..partner {
+            for l in 0..k {
+                sums[l * stride + k] = sums[k * stride + l];
+            }
+        }
+        let weights = Weights { table: sums, slices: partner, stride, places: numbers };
+        arch::fold_runs(self.level, table, weights, scales, pad, buffer);
+        let (rows, own) = buffer.split_at(partner * pad);
+        products.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        let weights = Weights { table, slices: rank, stride: pad, places: &numbers[..partner] };
+        arch::unfold_runs(self.level, rows, weights, pad, squares);
+    }
+
     /// For each entry `w . b`, with the partner's row `b` that it names. Each run has a `w` of its own, padded with zeros; its
     /// entries begin where those of the run before it end.
     ///
@@ -192,7 +258,7 @@ impl NormalEquations {
     fn weights<'a>(&self, len: usize, (table, places): (&'a [f32], &'a [u32])) -> Weights<'a> {
         let slices = len / self.partner_pad();
         assert_eq!(len, slices * self.partner_pad(), "whole slices");
-        Weights { table, slices, places }
+        Weights { table, slices, stride: slices, places }
     }
 
     fn named<'a>(&self, rows: &'a [f32], indices: &'a [u32]) -> Named<'a> {

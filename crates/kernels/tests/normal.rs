@@ -205,6 +205,57 @@ fn products_of_runs() {
 }
 
 #[test]
+fn sums_over_a_partner_folded_once() {
+    let mut numbers = Numbers(11);
+    for level in Level::available() {
+        for (rank, partner) in [(1, 1), (2, 3), (5, 8), (12, 12), (10, 17), (19, 12), (33, 40)] {
+            let normal = NormalEquations::new(level, rank, partner);
+            let (pad, stride) = (normal.pad(), normal.partner_pad());
+            for count in [1, 3, 8, CHUNK] {
+                let table = padded(&mut numbers, partner, rank, pad);
+                let rows = padded(&mut numbers, 20, partner, stride);
+                let indices = numbers.indices(2 * count, 20);
+                let values = numbers.list(2 * count);
+                let mut sums = vec![0.0; (partner + 1) * stride];
+                let mut targets = values.clone();
+                for (chunk, targets) in targets.chunks_mut(count).enumerate() {
+                    let mut buffer = vec![f32::NAN; count * stride];
+                    normal.pair(&rows, &indices[chunk * count..], targets, &mut buffer, &mut sums);
+                }
+                for (entry, &target) in targets.iter().enumerate() {
+                    let first = rows[indices[entry] as usize * stride];
+                    close(target, f64::from(values[entry]) * f64::from(first), 1.0, "a target");
+                }
+                let start = padded(&mut numbers, rank + 1, rank, pad);
+                let (mut squares, mut products) =
+                    (start[..rank * pad].to_vec(), start[rank * pad..].to_vec());
+                let (places, scales) = ((0..=partner as u32).collect::<Vec<u32>>(), vec![0.7; partner + 1]);
+                let mut buffer = vec![f32::NAN; (partner + 1) * pad];
+                let memory = (&places[..], &mut buffer[..]);
+                normal.fold_pair(&table, (&mut sums, &scales), memory, &mut squares, &mut products);
+                let design = |entry: usize, p: usize| -> f64 {
+                    let row = &rows[indices[entry] as usize * stride..][..partner];
+                    row.iter().enumerate().map(|(k, &b)| f64::from(b) * f64::from(table[k * pad + p])).sum()
+                };
+                let designs: Vec<Vec<f64>> =
+                    (0..2 * count).map(|entry| (0..rank).map(|p| design(entry, p)).collect()).collect();
+                let size = (2 * count * partner * partner) as f64;
+                for p in 0..rank {
+                    for c in 0..=p {
+                        let sum: f64 = designs.iter().map(|design| design[p] * design[c]).sum();
+                        let whole = f64::from(start[p * pad + c]) + 0.7 * sum;
+                        close(squares[p * pad + c], whole, size, "squares");
+                    }
+                    let both = designs.iter().zip(&targets);
+                    let sum: f64 = both.map(|(design, &target)| design[p] * f64::from(target)).sum();
+                    close(products[p], f64::from(start[rank * pad + p]) + 0.7 * sum, size, "products");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn folding_and_its_transpose() {
     let mut numbers = Numbers(9);
     for level in Level::available() {

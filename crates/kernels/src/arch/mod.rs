@@ -69,6 +69,7 @@ dispatch! {
     fn fold(slices: &[f32], weights: &[f32], out: &mut [f32]);
     fn unfold(slice: &[f32], weights: &[f32], slices: &mut [f32]);
     fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32], targets: &mut [f32]);
+    fn gather(named: Named<'_>, d: &mut [f32], targets: &mut [f32]);
     fn gram(d: &[f32], pad: usize, rank: usize, values: &[f32], squares: &mut [f32], products: &mut [f32]);
     fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);
     fn collect(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]);

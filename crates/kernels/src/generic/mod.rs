@@ -16,7 +16,7 @@ mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
-pub(crate) use normal::{Named, Tables, design, gram};
+pub(crate) use normal::{Named, Tables, design, gather, gram};
 pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use passes::{Weights, collect, fold, fold_runs, product, project, unfold, unfold_runs};
 pub(crate) use predict::predict;

@@ -216,6 +216,27 @@ unsafe fn design_some<V: Vector, const E: usize>(
     E
 }
 
+/// Copies the rows that entries name, one behind the other, and multiplies each entry's target with the first number of its row.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; `named.stride` must be whole vectors, of which there must be as many numbers of `d`
+/// as there are targets.
+#[inline(always)]
+pub(crate) unsafe fn gather<V: Vector>(named: Named<'_>, d: &mut [f32], targets: &mut [f32]) {
+    let pad = named.stride;
+    debug_assert!(pad.is_multiple_of(V::LANES) && d.len() == targets.len() * pad);
+    for (entry, target) in targets.iter_mut().enumerate() {
+        named.look_ahead(entry);
+        let start = named.start(entry);
+        *target *= named.rows[start];
+        // SAFETY: as the caller vouches; `start` has checked that the row lies inside.
+        unsafe {
+            let (from, to) = (named.rows.as_ptr().add(start), d.as_mut_ptr().add(entry * pad));
+            (0..pad).step_by(V::LANES).for_each(|at| V::load(from.add(at)).store(to.add(at)));
+        }
+    }
+}
+
 /// Adds up, over the rows `d` of `pad` numbers, the products `d d'` (the lower triangle of the first `rank` rows; beyond
 /// it are numbers without meaning) and `value d`.
 ///

@@ -132,8 +132,9 @@ pub(crate) unsafe fn collect<V: Vector>(named: Named<'_>, ends: &[u32], weights:
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weights<'a> {
     pub(crate) table: &'a [f32],
-    /// How many a run has: one for each slice.
+    /// How many a run has: one for each slice, and how far apart the table's rows begin.
     pub(crate) slices: usize,
+    pub(crate) stride: usize,
     /// Which row of the table is each run's.
     pub(crate) places: &'a [u32],
 }
@@ -143,7 +144,7 @@ impl Weights<'_> {
     #[inline(always)]
     fn rows<const E: usize>(&self, first: usize) -> [*const f32; E] {
         std::array::from_fn(|k| {
-            let start = self.places[first + k] as usize * self.slices;
+            let start = self.places[first + k] as usize * self.stride;
             self.table[start..start + self.slices].as_ptr()
         })
     }

@@ -8,6 +8,9 @@ use super::conditional::RowConditional;
 use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows};
 use crate::parallel;
 
+/// A run is long from so many entries on for each concept of its partner: folding what they come to takes as long as folding each.
+const LONG: usize = 4;
+
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
 
@@ -71,12 +74,19 @@ pub(super) struct Summer<'a> {
     designs: Aligned,
     scaled: [f32; CHUNK],
     designed: usize,
+    /// What the entries of a long run come to, by their partners' rows alone, memory to fold that in, and for each of its rows its
+    /// number and the square of the run's root.
+    pair: Aligned,
+    folded: Aligned,
+    numbers: Vec<u32>,
+    squared_roots: Vec<f32>,
     pub(super) sums: RowSums,
 }
 
 impl<'a> Summer<'a> {
     pub(super) fn new(given: &'a RowConditional<'a>, others: &'a Others) -> Self {
         let (rank, pad) = (given.ranks[given.view.mode], given.view.normal.pad());
+        let (partner, partner_pad) = (given.ranks[given.view.partner], given.view.normal.partner_pad());
         Summer {
             given,
             others,
@@ -84,9 +94,13 @@ impl<'a> Summer<'a> {
             t: Aligned::new(others.len),
             places: [0; CHUNK],
             scales: [0.0; CHUNK],
-            designs: Aligned::new(CHUNK * pad),
+            designs: Aligned::new(CHUNK * pad.max(partner_pad)),
             scaled: [0.0; CHUNK],
             designed: 0,
+            pair: Aligned::new((partner + 1) * partner_pad),
+            folded: Aligned::new((partner + 1) * pad),
+            numbers: (0..=partner as u32).collect(),
+            squared_roots: vec![0.0; partner + 1],
             sums: RowSums { squares: vec![0.0; rank * pad], products: vec![0.0; pad], values: 0.0 },
         }
     }
@@ -116,8 +130,17 @@ impl<'a> Summer<'a> {
         };
         let (mut partners, mut values) = block.entries(runs.clone());
         let mut known = 0;
+        let long = LONG * self.numbers.len();
         for (run, length) in block.lengths(runs).enumerate() {
             let (place, root) = of_run(run);
+            if length >= long {
+                self.design(self.others.tables.as_slice(), partners, &values[..known]);
+                self.flush();
+                (partners, values) = (&partners[known..], &values[known..]);
+                self.add_long_run(place, root, partners, &values[..length]);
+                (known, partners, values) = (0, &partners[length..], &values[length..]);
+                continue;
+            }
             let mut left = length;
             while left > 0 {
                 let more = left.min(CHUNK - known);
@@ -135,6 +158,34 @@ impl<'a> Summer<'a> {
             }
         }
         self.design(self.others.tables.as_slice(), partners, values);
+    }
+
+    /// Adds the entries of a run which are so many that their sums are taken over the partner's rows, and folded along the table
+    /// once.
+    fn add_long_run(&mut self, place: u32, root: f32, partners: &[u32], values: &[f32]) {
+        let normal = &self.given.view.normal;
+        let rows = self.others.partner.rows();
+        let pair = self.pair.as_mut_slice();
+        pair.fill(0.0);
+        let mut sum = 0.0;
+        for (first, values) in (0..).step_by(CHUNK).zip(values.chunks(CHUNK)) {
+            let targets = &mut self.scaled[..values.len()];
+            targets.copy_from_slice(values);
+            let buffer = &mut self.designs.as_mut_slice()[..values.len() * normal.partner_pad()];
+            normal.pair(rows, &partners[first..], targets, buffer, pair);
+            sum += squared(targets);
+        }
+        self.squared_roots.fill(root * root);
+        self.sums.values += f64::from(root * root) * sum;
+        let table = &self.others.tables.as_slice()[place as usize * self.others.len..][..self.others.len];
+        let memory = (&self.numbers[..], self.folded.as_mut_slice());
+        normal.fold_pair(
+            table,
+            (pair, &self.squared_roots),
+            memory,
+            &mut self.sums.squares,
+            &mut self.sums.products,
+        );
     }
 
     /// Adds the entries of a run.
@@ -193,9 +244,7 @@ impl<'a> Summer<'a> {
         targets.copy_from_slice(values);
         let (places, rows) = (&self.places[chunk], self.others.partner.rows());
         normal.design((tables, places), rows, partners, scales, (designs, targets));
-        let mut sum = 0.0f64;
-        targets.iter().for_each(|&scaled| sum += f64::from(scaled) * f64::from(scaled));
-        self.sums.values += sum;
+        self.sums.values += squared(targets);
         self.designed += values.len();
     }
 
@@ -207,4 +256,15 @@ impl<'a> Summer<'a> {
         normal.gram(designs, scaled, &mut self.sums.squares, &mut self.sums.products);
         self.designed = 0;
     }
+}
+
+/// The sum of squares, in several chains.
+fn squared(numbers: &[f32]) -> f64 {
+    let (fours, rest) = numbers.as_chunks::<4>();
+    let mut sums = [0.0f64; 4];
+    for four in fours {
+        sums.iter_mut().zip(four).for_each(|(sum, &number)| *sum += f64::from(number) * f64::from(number));
+    }
+    let rest: f64 = rest.iter().map(|&number| f64::from(number) * f64::from(number)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
