@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use s3cmtf::discovery::{RankBy, RankingParams, Recommender, ranking};
-use s3cmtf::{Absent, Coupled, Entries, FoldIn, Params, Problem, Training};
+use s3cmtf::table::Binning;
+use s3cmtf::table::time::Bin;
+use s3cmtf::{Absent, Coupled, Entries, FoldIn, Naming, Params, Problem, ProblemBuilder, Training};
 
 const USERS: u32 = 120;
 const ITEMS: u32 = 300;
@@ -16,26 +18,42 @@ const HELD: usize = 2;
 /// The first of those who come later.
 const LATER: u32 = 80;
 
-/// Who chooses what, and when: nine of ten choices are of one of two kinds that a user likes. When they are made says nothing.
+/// Who chooses what, and when: nine of ten choices are of one of the kinds that a user likes.
 struct World {
     train: Vec<[u32; 3]>,
     test: Vec<[u32; 3]>,
 }
 
 impl World {
+    /// When choices are made says nothing.
     fn new() -> Self {
+        World::of(2, CHOICES, false)
+    }
+
+    /// More kinds and choices, of which nine of ten are among the items of the season they are made in.
+    fn seasonal() -> Self {
+        World::of(4, 3 * CHOICES, true)
+    }
+
+    fn of(kinds: usize, choices: usize, seasonal: bool) -> Self {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(4);
         let (mut train, mut test) = (Vec::new(), Vec::new());
         for user in 0..USERS {
-            let liked = [generator.random_range(0..KINDS), generator.random_range(0..KINDS)];
+            let liked: Vec<u32> = (0..kinds).map(|_| generator.random_range(0..KINDS)).collect();
             let mut chosen = HashSet::new();
-            while chosen.len() < CHOICES {
+            while chosen.len() < choices {
                 let season = generator.random_range(0..SEASONS);
                 let kind = match generator.random_range(0..10) {
                     0 => generator.random_range(0..KINDS),
-                    _ => liked[generator.random_range(0..2)],
+                    _ => liked[generator.random_range(0..kinds)],
                 };
-                let item = kind + KINDS * generator.random_range(0..ITEMS / KINDS);
+                let any = generator.random_range(0..ITEMS / KINDS);
+                let number = if seasonal && generator.random_range(0..10) > 0 {
+                    any % (ITEMS / KINDS / SEASONS) * SEASONS + season
+                } else {
+                    any
+                };
+                let item = kind + KINDS * number;
                 if chosen.insert(item) {
                     let part = if chosen.len() <= HELD { &mut test } else { &mut train };
                     part.push([user, item, season]);
@@ -52,19 +70,43 @@ impl World {
 
     /// The NDCG of a run with these modes, and with the kinds of items if they are to be coupled.
     fn ndcg(&self, modes: usize, coupled: bool, seed: u64) -> f64 {
-        let sizes = [USERS, ITEMS, SEASONS];
-        let mut builder = Problem::builder(World::entries(&self.train, modes)).sizes(sizes[..modes].to_vec());
+        let mut builder = self.builder(modes);
         if coupled {
             let kinds = vec![(0..ITEMS).collect(), (0..ITEMS).map(|item| item % KINDS).collect()];
             let kinds = Entries::new(kinds, vec![1.0; ITEMS as usize]).unwrap();
             builder = builder.couple(Coupled::new(1, Absent::Zeros, kinds).unwrap().named("kinds"));
         }
-        let problem = builder.build().unwrap();
+        self.ndcg_of(&builder.build().unwrap(), seed).0
+    }
+
+    fn builder(&self, modes: usize) -> ProblemBuilder {
+        let sizes = [USERS, ITEMS, SEASONS];
+        Problem::builder(World::entries(&self.train, modes)).sizes(sizes[..modes].to_vec())
+    }
+
+    /// The NDCG of lists for no season, and of those for the one that each choice is made in.
+    fn ndcg_of(&self, problem: &Problem, seed: u64) -> (f64, f64) {
+        let modes = problem.modes().len();
         let params = Params { ranks: vec![24], threads: 2, seed, ..Params::ials() };
         let model = Training::new(problem.clone(), params).run().unwrap().model;
         let test = World::entries(&self.test, modes);
         let asked = RankingParams { relevant: Some(f64::MIN), ..RankingParams::new(None, None) };
-        ranking(&model, Some(&problem), &test, asked).unwrap().measures.ndcg
+        let of_all = ranking(&model, Some(problem), &test, asked).unwrap().measures.ndcg;
+        let gain = |&[user, item, season]: &[u32; 3]| {
+            let at = [(2, season)];
+            let lists = Recommender::new(&model, 0, 1, &at[..modes - 2]).unwrap();
+            let list = &lists.without_seen(problem).unwrap().best(&[user], 10)[0];
+            let place = list.iter().position(|best| best.row == item);
+            place.map_or(0.0, |place| 1.0 / (place as f64 + 2.0).log2())
+        };
+        (of_all, self.test.iter().map(gain).sum::<f64>() / self.test.len() as f64)
+    }
+
+    /// The means over seeds of [`World::ndcg_of`].
+    fn mean_ndcg(&self, problem: &Problem, seeds: u64) -> (f64, f64) {
+        let all = (0..seeds).map(|seed| self.ndcg_of(problem, seed));
+        let (of_all, of_season) = all.fold((0.0, 0.0), |sum, ndcg| (sum.0 + ndcg.0, sum.1 + ndcg.1));
+        (of_all / seeds as f64, of_season / seeds as f64)
     }
 }
 
@@ -84,6 +126,18 @@ fn a_mode_that_says_nothing_does_no_harm() {
     let (alone, with) = (all(2), all(3));
     assert!(alone.iter().chain(&with).all(|&ndcg| ndcg > 0.1), "{alone:?} {with:?}");
     let (alone, with) = (alone.iter().sum::<f64>(), with.iter().sum::<f64>());
+    assert!(with > 0.97 * alone, "{alone} {with}");
+}
+
+#[test]
+fn lists_for_no_month_are_no_worse_where_choices_depend_on_months() {
+    let world = World::seasonal();
+    let labels: Vec<String> = (1..=SEASONS).map(|month| format!("2017-{month:02}")).collect();
+    let binning = Some(Binning::Time(Bin::Month));
+    let months = Naming { column: "month".into(), binning, labels: labels.iter().collect() };
+    let by_month = world.builder(3).namings(vec![None, None, Some(months)]).build().unwrap();
+    let alone = world.mean_ndcg(&world.builder(2).build().unwrap(), 4).0;
+    let with = world.mean_ndcg(&by_month, 4).0;
     assert!(with > 0.97 * alone, "{alone} {with}");
 }
 

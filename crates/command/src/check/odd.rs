@@ -41,7 +41,7 @@ pub(super) fn oddities(problem: &Problem, given: usize) -> Vec<String> {
 
 /// Times that are probably no times: zeros, and those that are still to come.
 fn odd_times<'a>(name: &str, bin: Bin, labels: impl Iterator<Item = &'a str>) -> Vec<String> {
-    if matches!(bin, Bin::HourOfDay | Bin::DayOfWeek) {
+    if bin.recurs() {
         return Vec::new();
     }
     let now =

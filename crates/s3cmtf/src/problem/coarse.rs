@@ -9,7 +9,7 @@ impl Problem {
     /// What the times of a mode can be put together by without the data that they came from. Nothing, where a matrix is coupled
     /// to the mode.
     pub(crate) fn coarser_bins(&self, place: usize) -> Vec<Bin> {
-        let Some(now) = self.modes.get(place).and_then(time_bin) else { return Vec::new() };
+        let Some(now) = self.modes.get(place).and_then(Mode::time_bin) else { return Vec::new() };
         if self.coupled.iter().any(|matrix| matrix.mode == place) {
             return Vec::new();
         }
@@ -23,7 +23,7 @@ impl Problem {
             return None;
         }
         let mode = &self.modes[place];
-        let (naming, now) = (mode.naming()?, time_bin(mode)?);
+        let (naming, now) = (mode.naming()?, mode.time_bin()?);
         let number = |label: &str| now.number_in(now.parse_label(label)?, bin);
         let numbers: Vec<i64> = naming.labels.iter().map(number).collect::<Option<_>>()?;
         let mut bins = numbers.clone();
@@ -60,13 +60,6 @@ impl Entries {
             *index = new.get(*index as usize).copied().unwrap_or(super::UNKNOWN);
         }
         Entries::from_rows(self.name().to_owned(), indices, values)
-    }
-}
-
-fn time_bin(mode: &Mode) -> Option<Bin> {
-    match mode.naming()?.binning {
-        Some(Binning::Time(bin)) => Some(bin),
-        _ => None,
     }
 }
 

@@ -114,10 +114,7 @@ impl Problem {
         for matrix in less.coupled.iter_mut().filter(|matrix| matrix.mode > place) {
             matrix.mode -= 1;
         }
-        let (mut indices, mut values) = self.entries.without_mode(place).into_parts();
-        // Nothing is wrong with entries that coincide, so that this cannot fail.
-        let _ = duplicates::merge(&mut indices, &mut values, Duplicates::Mean);
-        less.entries = Entries::from_rows(self.entries.name().to_owned(), indices, values);
+        less.entries = self.entries.without_mode(place).merged();
         less
     }
 }
@@ -128,6 +125,23 @@ impl Entries {
         let others = (0..self.order()).filter(|&mode| mode != place);
         let indices = others.map(|mode| self.indices(mode).to_vec()).collect();
         Entries::from_rows(self.name().to_owned(), indices, self.values().to_vec())
+    }
+
+    /// Entries without duplicates along their first modes, so many of them; those that then coincide become one, of their mean.
+    pub(crate) fn of_first_modes(&self, count: usize) -> Entries {
+        if count == self.order() {
+            return self.clone();
+        }
+        let indices = (0..count).map(|mode| self.indices(mode).to_vec()).collect();
+        Entries::from_rows(self.name().to_owned(), indices, self.values().to_vec()).merged()
+    }
+
+    fn merged(self) -> Entries {
+        let name = self.name().to_owned();
+        let (mut indices, mut values) = self.into_parts();
+        // Nothing is wrong with entries that coincide, so that this cannot fail.
+        let _ = duplicates::merge(&mut indices, &mut values, Duplicates::Mean);
+        Entries::from_rows(name, indices, values)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::table::time::Bin;
 use crate::table::{Binning, Labels};
 
 /// One way of the tensor (users, businesses, months), or the columns of a coupled matrix.
@@ -74,7 +75,15 @@ impl Mode {
 
     /// Whether its ids are points in time, put together by the month and the like.
     pub fn is_time(&self) -> bool {
-        self.naming().is_some_and(|naming| matches!(naming.binning, Some(Binning::Time(_))))
+        self.time_bin().is_some()
+    }
+
+    /// What its ids are put together by, if they are points in time.
+    pub(crate) fn time_bin(&self) -> Option<Bin> {
+        match self.naming()?.binning {
+            Some(Binning::Time(bin)) => Some(bin),
+            _ => None,
+        }
     }
 
     /// What people call the entity of an id: its name, or its number in the data, which counts from 1.

@@ -53,7 +53,9 @@ impl Memory {
             Algorithm::Ials => {
                 // A state, the best one, and one that is being solved for.
                 let rows: usize = rows.zip(&ranks).map(|(rows, &rank)| rows * 3 * rank).sum();
-                (rows + 6 * coupled, entries * ((order + 1) * 2 + 2 * order))
+                // Where there are circumstances, choices without them, too.
+                let pairs = if order > 2 { 7 } else { 0 };
+                (rows + 6 * coupled, entries * ((order + 1) * 2 + 2 * order + pairs))
             }
             Algorithm::CmtfOpt | Algorithm::CmtfAls | Algorithm::Sals | Algorithm::TuckerAls => {
                 // Numbers of 8 bytes: states, gradients and steps that are remembered; what is summed up for a row.

@@ -53,6 +53,11 @@ impl Bin {
         }
     }
 
+    /// Whether its bins come again: every day, or every week.
+    pub fn recurs(self) -> bool {
+        matches!(self, Bin::HourOfDay | Bin::DayOfWeek)
+    }
+
     /// So many seconds, of a day or an hour that begins where days and hours do, lie in one bin.
     pub fn unit(self) -> i64 {
         match self {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::setting::Setting;
 use crate::Error;
 use crate::layout::{Share, routed};
 use crate::nodes::{ALONE, Nodes};
@@ -40,6 +41,8 @@ pub(super) struct Choices {
     mean: f64,
     /// For each mode what its rows' regulariser is multiplied by; empty if that is 1.
     ridges: Vec<Vec<f64>>,
+    /// Where there are other modes, the same without them: each user's choices, in whatever circumstances they were made.
+    pairs: Option<Box<Choices>>,
 }
 
 impl Choices {
@@ -80,8 +83,12 @@ impl Choices {
             let view = View::ordered(&shared, modes(items), rows);
             shares = view.runs(0..view.len()).flat_map(|run| run.values.to_vec()).collect();
         }
+        let pairs = (order > 2).then(|| {
+            let pairs = entries.of_first_modes(2);
+            Choices::new(&pairs, &rows[..2], users, items, confidence).into()
+        });
         let own = rows.iter().map(|&rows| 0..rows).collect();
-        Choices { shares, ..Choices::of_views(views, counts, (users, items), own) }
+        Choices { shares, pairs, ..Choices::of_views(views, counts, (users, items), own) }
     }
 
     /// Takes up pairs of a user and an item, of which nodes may share those of all, for rows of this rank.
@@ -128,13 +135,21 @@ impl Choices {
             counts,
             mean,
             ridges,
+            pairs: None,
         };
         choices.weighed_by(mean)
+    }
+
+    /// The choices that an objective is about: where rows of circumstances are 1, which choice was made in which makes no
+    /// difference, and one that was made in some of them is no zero in the others.
+    pub(super) fn under(&self, setting: Setting) -> &Self {
+        self.pairs.as_deref().filter(|_| setting.context.is_infinite()).unwrap_or(self)
     }
 
     /// The same with what users count by a mean over other choices.
     pub(super) fn weighed_by(mut self, mean: f64) -> Self {
         let weight = |&count: &u32| (power(count, USER_POWER) / mean) as f32;
+        self.pairs = self.pairs.map(|pairs| pairs.weighed_by(mean).into());
         self.weights = self.counts[self.users].iter().map(weight).collect();
         self.mean = mean;
         self
@@ -206,11 +221,12 @@ impl Choices {
     }
 
     /// A regulariser about as strong as chance: of as many choices made at random, the largest singular value but the first is about
-    /// `sqrt(p) (sqrt(users) + sqrt(items))`, where p is the share of cells that are chosen.
+    /// `sqrt(p) (sqrt(users) + sqrt(items))`, where p is the share of pairs that are chosen.
     pub(super) fn usual_lambda(&self) -> f64 {
         let used = |mode: usize| self.counts[mode].iter().filter(|&&count| count > 0).count() as f64;
         let (users, items) = (used(self.users).max(1.0), used(self.items).max(1.0));
-        CHANCE * (self.len() as f64 / (users * items)).sqrt() * (users.sqrt() + items.sqrt())
+        let pairs = self.pairs.as_deref().unwrap_or(self).len();
+        CHANCE * (pairs as f64 / (users * items)).sqrt() * (users.sqrt() + items.sqrt())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use hashbrown::HashSet;
 use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
@@ -12,7 +13,7 @@ use super::setting::Setting;
 use super::sweep::{Objective, State};
 use crate::Error;
 use crate::model::{Choice, Core, Factor, Model};
-use crate::params::IalsParams;
+use crate::params::{CommonParams, IalsParams};
 use crate::problem::{Entries, EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
 use crate::training::coupled::Scaled;
@@ -95,7 +96,9 @@ impl IalsEngine {
         };
         let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
         engine.state.columns = engine.matrices.iter().map(columns).collect();
-        engine.search(entries, asked, common.epochs, common.seed)?;
+        let passes = |&mode: &usize| problem.modes()[mode].time_bin().is_some_and(|bin| !bin.recurs());
+        let times = engine.choices.contexts().filter(passes).collect();
+        engine.search(entries, times, asked, common)?;
         if let Some(warm) = context.warm {
             engine.take_over(warm)?;
         }
@@ -106,20 +109,29 @@ impl IalsEngine {
         Ok(engine)
     }
 
-    /// Holds choices out to find a setting, if there is one to be found and there is room for it.
-    fn search(&mut self, entries: Entries, asked: Asked, epochs: usize, seed: u64) -> Result<(), Error> {
-        let Some(search) = Search::new(asked).filter(|search| search.len() + LAST <= epochs) else {
+    /// Holds choices out to find a setting, if there is one to be found and there is room for it. Modes of `times` are those of
+    /// times that do not come again.
+    fn search(
+        &mut self,
+        entries: Entries,
+        times: Vec<usize>,
+        asked: Asked,
+        params: &CommonParams,
+    ) -> Result<(), Error> {
+        let Some(search) = Search::new(asked).filter(|search| search.len() + LAST <= params.epochs) else {
             return Ok(());
         };
+        // What was chosen in one circumstance is not recommended in another, so that all choices of a pair are held out or none. And a
+        // mode that says nothing changes nothing, the choices that settings are tried on included.
+        let pairs = entries.of_first_modes(Choice::MODES.len());
         // Too few to hold any out.
-        if (entries.len() as f64) * HELD < FEWEST as f64 {
+        if (pairs.len() as f64) * HELD < FEWEST as f64 {
             return Ok(());
         }
-        let (part, held) = EntrySource::Memory(entries).split(HoldOut::Random(HELD), seed)?;
-        let parts = [part.into_entries()?, held.into_entries()?];
+        let parts = split(&entries, pairs, params.seed)?;
         let Choices { users, items, rows, .. } = &self.choices;
         let choices = Choices::new(&parts[0], rows, *users, *items, self.confidence);
-        let held = HeldOut::new(&parts[1], &choices);
+        let held = HeldOut::new(&parts[1], &choices, times);
         if held.users() >= FEWEST {
             self.choices = choices;
             self.parts = Some(parts);
@@ -134,7 +146,10 @@ impl IalsEngine {
         let Core::Diagonal(core) = &warm.core else {
             return Err(Error::param("algorithm", "that of the model to start from", "ials"));
         };
-        for mode in 0..self.state.factors.len() {
+        // Circumstances whose rows are 1 stay so: choices are taken up without them.
+        let fixed: Vec<usize> =
+            self.choices.contexts().filter(|_| self.setting.context.is_infinite()).collect();
+        for mode in (0..self.state.factors.len()).filter(|mode| !fixed.contains(mode)) {
             self.state.factors[mode] = known_rows(&self.frame, warm, mode).into_iter().map(narrow).collect();
         }
         for row in self.state.factors[self.choices.users].chunks_exact_mut(self.rank) {
@@ -145,6 +160,7 @@ impl IalsEngine {
 
     fn objective(&self) -> Objective<'_> {
         let IalsEngine { choices, matrices, setting, rank, level, .. } = self;
+        let choices = choices.under(*setting);
         Objective { choices, matrices, setting: *setting, rank: *rank, level: *level }
     }
 
@@ -199,8 +215,8 @@ impl Engine for IalsEngine {
     }
 
     fn evaluate(&mut self) -> Result<Rmses, Error> {
-        let squares = self.objective().squared_errors(&self.state);
-        let train = (squares / self.choices.len().max(1) as f64).sqrt();
+        let objective = self.objective();
+        let train = (objective.squared_errors(&self.state) / objective.choices.len().max(1) as f64).sqrt();
         let model = self.reported.is_some().then(|| self.model()).transpose()?;
         let test = self.reported.as_ref().zip(model).map(|(set, model)| set.rmse(&model));
         Ok(Rmses { train, test, watched: None })
@@ -209,7 +225,7 @@ impl Engine for IalsEngine {
     fn model(&mut self) -> Result<Model, Error> {
         let mut model = self.frame.clone();
         model.core = Core::Diagonal(vec![1.0; self.rank]);
-        model.choice_weights = Some(weights(&self.choices, self.setting, self.confidence));
+        model.choice_weights = Some(weights(self.choices.under(self.setting), self.setting, self.confidence));
         let factor = |(mode, values): (usize, &Vec<f32>)| {
             Factor::new(self.rank, self.choices.filled(mode, values, self.rank))
         };
@@ -264,6 +280,21 @@ impl Engine for IalsEngine {
         }
         Ok(None)
     }
+}
+
+/// Holds out those entries whose pair of a user and an item is one that is held out.
+pub(super) fn split(entries: &Entries, pairs: Entries, seed: u64) -> Result<[Entries; 2], Error> {
+    let (part, held) = EntrySource::Memory(pairs).split(HoldOut::Random(HELD), seed)?;
+    let [part, held] = [part.into_entries()?, held.into_entries()?];
+    if entries.order() == Choice::MODES.len() {
+        return Ok([part, held]);
+    }
+    let pair = |entries: &Entries, place: usize| Choice::MODES.map(|mode| entries.indices(mode)[place]);
+    let pairs: HashSet<[u32; 2]> = (0..held.len()).map(|place| pair(&held, place)).collect();
+    let places = 0..entries.len() as u32;
+    let (held, part): (Vec<u32>, Vec<u32>) =
+        places.partition(|&place| pairs.contains(&pair(entries, place as usize)));
+    Ok([part, held].map(|places| entries.select(&places)))
 }
 
 fn put_state(name: &str, state: &State, arrays: &mut StateArrays) {

@@ -2,6 +2,7 @@
 
 use super::choices::Choices;
 use super::sweep::{Scores, State, dot};
+use crate::model::average_row;
 use crate::parallel;
 use crate::problem::Entries;
 use crate::training::view::View;
@@ -14,21 +15,25 @@ const TOP: f64 = 20.0;
 
 /// Choices that were held out.
 pub(super) struct HeldOut {
+    /// By users, and by circumstances but `times`.
     view: View,
     users: Vec<usize>,
+    times: Vec<usize>,
 }
 
 impl HeldOut {
-    /// Takes up entries that are not among the given choices.
-    pub(super) fn new(entries: &Entries, choices: &Choices) -> Self {
-        let modes = choices.views[choices.users].modes.clone();
+    /// Takes up entries that are not among the given choices. Modes of `times` are at their average row, as they are in a list: it
+    /// is made later than all of them, and what is chosen in a month says how that one was.
+    pub(super) fn new(entries: &Entries, choices: &Choices, times: Vec<usize>) -> Self {
+        let mut modes = choices.views[choices.users].modes.clone();
+        modes.retain(|mode| !times.contains(mode));
         let view = View::ordered(entries, modes, &choices.rows);
         let known = |&user: &usize| {
             !view.places(user).is_empty() && !choices.views[choices.users].places(user).is_empty()
         };
         let users: Vec<usize> = (0..view.rows()).filter(known).collect();
         let step = users.len().div_ceil(MOST).max(1);
-        HeldOut { users: users.into_iter().step_by(step).collect(), view }
+        HeldOut { users: users.into_iter().step_by(step).collect(), view, times }
     }
 
     /// How many users have some.
@@ -38,7 +43,7 @@ impl HeldOut {
 
     /// For each user the normalised discounted cumulative gain of the first [`TOP`], without what they chose before.
     pub(super) fn gains(&self, choices: &Choices, state: &State, rank: usize) -> Vec<f64> {
-        let items = &state.factors[choices.items];
+        let items = self.items(choices, state, rank);
         let before = &choices.views[choices.users];
         let one = |(scores, shared): &mut (Vec<f32>, Scores<'_>), &user: &usize| {
             let (mut gain, mut ideal) = (0.0, 0.0);
@@ -49,7 +54,8 @@ impl HeldOut {
                 for run in before.row_runs(user..user + 1) {
                     run.last.iter().for_each(|&seen| scores[seen as usize] = f32::NEG_INFINITY);
                 }
-                for (place, &item) in run.last.iter().enumerate() {
+                // What was chosen at several times is there more than once, one beside the other.
+                for (place, item) in run.last.chunk_by(|a, b| a == b).map(|same| same[0]).enumerate() {
                     let own = scores[item as usize];
                     let above = scores.iter().filter(|&&score| score > own).count() as f64;
                     // Of equal ones, half come first.
@@ -61,6 +67,18 @@ impl HeldOut {
             gain / ideal
         };
         parallel::map_with(&self.users, || (Vec::new(), Scores::new(&self.view, rank)), one)
+    }
+
+    /// The rows of items, times the average rows of modes of times.
+    fn items(&self, choices: &Choices, state: &State, rank: usize) -> Vec<f32> {
+        let mut items = state.factors[choices.items].clone();
+        for &mode in &self.times {
+            let average = average_row(&choices.filled(mode, &state.factors[mode], rank), rank);
+            for item in items.chunks_exact_mut(rank) {
+                item.iter_mut().zip(&average).for_each(|(value, average)| *value *= average);
+            }
+        }
+        items
     }
 }
 

@@ -27,8 +27,11 @@ pub(in crate::training) fn rows_of_new_users(
     factors.insert(mode, vec![0.0; users * rank]);
     let rows: Vec<usize> = factors.iter().map(|factor| factor.len() / rank).collect();
     let choices = Choices::new(entries, &rows, mode, items, weights.confidence).weighed_by(weights.mean);
-    let setting =
-        Setting { lambda: weights.lambda, absent: weights.absent, context: f64::INFINITY, couple: 0.0 };
-    let objective = Objective { choices: &choices, matrices: &[], setting, rank, level: Level::best() };
+    // How strongly rows of contexts are held matters to these rows alone, but for whether they are 1.
+    let fixed = factors.iter().skip(Choice::MODES.len()).flatten().all(|&value| value == 1.0);
+    let context = if fixed { f64::INFINITY } else { 1.0 };
+    let setting = Setting { lambda: weights.lambda, absent: weights.absent, context, couple: 0.0 };
+    let choices = choices.under(setting);
+    let objective = Objective { choices, matrices: &[], setting, rank, level: Level::best() };
     objective.solve_rows(&State { factors, columns: Vec::new() }, mode)
 }

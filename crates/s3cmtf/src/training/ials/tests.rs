@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use s3cmtf_kernels::Level;
 
 use super::choices::Choices;
+use super::engine::split;
 use super::held_out::{HeldOut, is_better};
 use super::new_users::{self, rows_of_new_users};
 use super::setting::Setting;
@@ -129,13 +130,51 @@ fn rows_are_where_the_objective_over_all_cells_is_least() {
 }
 
 #[test]
-fn rows_of_new_users_are_those_that_training_would_find() {
-    let rows = [9, 7, 3];
+fn where_rows_of_circumstances_are_1_the_objective_is_that_of_users_by_items() {
+    let rows = [10, 8, 4];
     let entries = some(&rows, 0.3);
     let setting = Setting { lambda: 0.7, absent: 0.3, context: f64::INFINITY, couple: 0.0 };
     let choices = Choices::new(&entries, &rows, 0, 1, 0.5);
-    let state = state(&rows);
-    let objective = Objective { choices: &choices, matrices: &[], setting, rank: RANK, level: Level::best() };
+    let pairs = entries.of_first_modes(2);
+    assert!(pairs.len() < entries.len(), "some are chosen in several");
+    let mut state = state(&rows);
+    state.factors[2].fill(1.0);
+    let choices = choices.under(setting);
+    let objective = Objective { choices, matrices: &[], setting, rank: RANK, level: Level::best() };
+    for mode in 0..2 {
+        state.factors[mode] = objective.solve_rows(&state, mode);
+        let mut plain = state.clone();
+        plain.factors.truncate(2);
+        let least = naive(&pairs, &rows[..2], 0.5, setting, &plain);
+        for place in 0..plain.factors[mode].len() {
+            for step in [0.01, -0.01] {
+                let mut aside = plain.clone();
+                aside.factors[mode][place] += step;
+                let sum = naive(&pairs, &rows[..2], 0.5, setting, &aside);
+                assert!(sum > least, "{mode} {place}: {sum} {least}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_new_users_are_those_that_training_would_find() {
+    for context in [f64::INFINITY, 0.1] {
+        new_users_have_rows_as_in_training(context);
+    }
+}
+
+fn new_users_have_rows_as_in_training(context: f64) {
+    let rows = [9, 7, 3];
+    let entries = some(&rows, 0.3);
+    let setting = Setting { lambda: 0.7, absent: 0.3, context, couple: 0.0 };
+    let choices = Choices::new(&entries, &rows, 0, 1, 0.5);
+    let choices = choices.under(setting);
+    let mut state = state(&rows);
+    if context.is_infinite() {
+        state.factors[2].fill(1.0);
+    }
+    let objective = Objective { choices, matrices: &[], setting, rank: RANK, level: Level::best() };
     let all = objective.solve_rows(&state, 0);
     // The last four alone, counted from 0.
     let places: Vec<usize> = (0..entries.len()).filter(|&place| entries.indices(0)[place] >= 5).collect();
@@ -145,7 +184,7 @@ fn rows_of_new_users_are_those_that_training_would_find() {
     };
     let values = places.iter().map(|&place| entries.values()[place]).collect();
     let later = Entries::from_rows("later".into(), (0..3).map(list).collect(), values);
-    let weights = new_users::weights(&choices, setting, 0.5);
+    let weights = new_users::weights(choices, setting, 0.5);
     let found = rows_of_new_users(weights, &later, 4, state.factors[1..].to_vec(), RANK);
     assert_eq!(found, all[5 * RANK..]);
 }
@@ -194,7 +233,7 @@ fn planted(with_season: bool) -> (Entries, Entries, Vec<usize>) {
 fn ranked(with_season: bool, setting: Setting) -> f64 {
     let (train, test, rows) = planted(with_season);
     let choices = Choices::new(&train, &rows, 0, 1, 0.0);
-    let held = HeldOut::new(&test, &choices);
+    let held = HeldOut::new(&test, &choices, Vec::new());
     let objective = Objective { choices: &choices, matrices: &[], setting, rank: RANK, level: Level::best() };
     let mut state = state(&rows);
     state.factors[2].fill(1.0);
@@ -215,6 +254,39 @@ fn choices_that_were_held_out_come_first_and_contexts_help_where_choices_depend_
 }
 
 #[test]
+fn times_are_judged_at_their_average_as_lists_are() {
+    let (train, test, rows) = planted(true);
+    let choices = Choices::new(&train, &rows, 0, 1, 0.0);
+    let state = state(&rows);
+    let [known, averaged] =
+        [vec![], vec![2]].map(|times| HeldOut::new(&test, &choices, times).gains(&choices, &state, RANK));
+    // Users by items alone, with rows of items that have what the average season says.
+    let pairs = [&train, &test].map(|entries| entries.of_first_modes(2));
+    let mut plain = state.clone();
+    let season = plain.factors.pop().unwrap();
+    for item in plain.factors[1].chunks_exact_mut(RANK) {
+        (0..RANK).for_each(|k| item[k] *= (season[k] + season[RANK + k]) / 2.0);
+    }
+    let choices = Choices::new(&pairs[0], &rows[..2], 0, 1, 0.0);
+    let expected = HeldOut::new(&pairs[1], &choices, vec![]).gains(&choices, &plain, RANK);
+    assert_eq!(averaged, expected);
+    assert_ne!(known, expected);
+}
+
+#[test]
+fn the_same_pairs_are_held_out_whatever_circumstances_there_are() {
+    let entries = some(&[40, 30, 4], 0.3);
+    let pairs = entries.of_first_modes(2);
+    let of = |entries: &Entries| split(entries, pairs.clone(), 7).unwrap();
+    let ([part, held], [plain_part, plain_held]) = (of(&entries), of(&pairs));
+    assert_eq!((part.len() + held.len(), part.order()), (entries.len(), 3));
+    for (with, plain) in [(part, plain_part), (held, plain_held)] {
+        assert!(with.len() > plain.len(), "some are chosen in several");
+        assert_eq!(with.of_first_modes(2).sorted().cells(), plain.sorted().cells());
+    }
+}
+
+#[test]
 fn what_is_better_is_better_than_chance() {
     let noisy = |by: f64| -> Vec<f64> { (0..100).map(|user| noise(user) + by).collect() };
     let other: Vec<f64> = (0..100).map(|user| noise(user + 1000)).collect();
@@ -230,7 +302,7 @@ fn what_is_better_is_better_than_chance() {
 fn users_with_no_choice_to_be_judged_by_are_left_out() {
     let (train, test, rows) = planted(false);
     let choices = Choices::new(&train, &rows, 0, 1, 0.0);
-    let held = HeldOut::new(&test, &choices);
+    let held = HeldOut::new(&test, &choices, Vec::new());
     let users: BTreeSet<u32> = test.indices(0).iter().copied().collect();
     assert!(held.users() <= users.len() && held.users() > 100);
 }
