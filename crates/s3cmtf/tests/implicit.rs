@@ -130,6 +130,13 @@ fn a_mode_that_says_nothing_does_no_harm() {
 }
 
 #[test]
+fn a_circumstance_that_choices_depend_on_helps_where_it_is_known() {
+    let world = World::seasonal();
+    let [alone, with] = [2, 3].map(|modes| world.mean_ndcg(&world.builder(modes).build().unwrap(), 4).1);
+    assert!(with > 1.2 * alone, "{alone} {with}");
+}
+
+#[test]
 fn lists_for_no_month_are_no_worse_where_choices_depend_on_months() {
     let world = World::seasonal();
     let labels: Vec<String> = (1..=SEASONS).map(|month| format!("2017-{month:02}")).collect();

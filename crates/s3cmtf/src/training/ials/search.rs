@@ -5,13 +5,14 @@ use super::setting::Setting;
 /// Sweeps that the first setting has, and each of the others.
 const FIRST: usize = 6;
 const EACH: usize = 3;
-/// Sweeps of a setting that makes rows smaller than the usual one does: they shrink slowly, by the ratio of their singular value to λ, and a
-/// setting that leaves next to nothing of them looks good on the way there.
-const SHRINKING: usize = 6;
+/// Sweeps of a setting that takes longer to show. Rows that it makes smaller than the usual one does shrink slowly, by the ratio of their
+/// singular value to λ, and a setting that leaves next to nothing of them looks good on the way there. Rows of circumstances
+/// begin at 1, with users and items that fit those.
+const SLOW: usize = 6;
 /// What is tried, in the order in which it is.
 const LAMBDAS: [f64; 5] = [1.0, 0.7, 1.4, 0.5, 2.0];
 const ABSENT: [f64; 2] = [0.15, 0.9];
-const CONTEXT: [f64; 2] = [0.1, 0.01];
+const CONTEXT: [f64; 1] = [0.1];
 const COUPLE: [f64; 2] = [0.1, 1.0];
 /// What absent cells count where nothing is known.
 const USUAL_ABSENT: f64 = 0.4;
@@ -211,8 +212,9 @@ impl Search {
 /// How many sweeps a value has.
 fn sweeps_of(stage: Stage, value: f64, usual: Setting) -> usize {
     match stage {
-        Stage::Lambda if value > usual.lambda => SHRINKING,
-        Stage::Absent if value > usual.absent => SHRINKING,
+        Stage::Context => SLOW,
+        Stage::Lambda if value > usual.lambda => SLOW,
+        Stage::Absent if value > usual.absent => SLOW,
         _ => EACH,
     }
 }
@@ -242,11 +244,11 @@ mod tests {
         let asked = Asked { lambda: Err(10.0), absent: None, contexts: true, matrices: true };
         let distance = |a: f64, b: f64| -(a.min(1e3).ln() - b.ln()).abs();
         let (setting, sweeps) = found(asked, |setting| {
-            distance(setting.lambda, 14.0) + distance(setting.absent, 0.9) + distance(setting.context, 0.01)
+            distance(setting.lambda, 14.0) + distance(setting.absent, 0.9) + distance(setting.context, 0.1)
                 - setting.couple
         });
-        assert_eq!(setting, Setting { lambda: 14.0, absent: 0.9, context: 0.01, couple: 0.0 });
-        assert_eq!(sweeps, 6 + (3 + 6 + 3 + 6) + (3 + 6) + (3 + 3) + (3 + 3));
+        assert_eq!(setting, Setting { lambda: 14.0, absent: 0.9, context: 0.1, couple: 0.0 });
+        assert_eq!(sweeps, 6 + (3 + 6 + 3 + 6) + (3 + 6) + 6 + (3 + 3));
         // Contexts that are of no use stay at 1.
         let (setting, _) = found(asked, |setting| if setting.context.is_infinite() { 1.0 } else { 0.0 });
         assert!(setting.context.is_infinite());
