@@ -139,8 +139,11 @@ class Measured:
     epoch: float
     """The median seconds of an epoch, exchange included."""
     exchange: float
+    """Of the worker that has least of it: the one that the others wait for."""
+    waiting: float
+    """How much more exchange, on average over workers: they wait in it."""
     loading: float
-    """Of the worker that has most of it, like the exchange."""
+    """Of the worker that has most of it."""
     received: float
     """The mean over workers."""
     memory: float
@@ -186,8 +189,9 @@ def measured(files: list[str], shape: Shape, workers: int, threads: int, epochs:
     with tempfile.TemporaryDirectory(dir=Path(files[0]).parent) as out:
         _, used = cluster.fit(files, **words, workers=workers, threads_per_worker=threads, out=str(Path(out, "model")))
     received = statistics.mean(one["received"] for one in used)
-    exchange, loading, memory = (max(one[name] for one in used) for name in ("exchange_seconds", "loading_seconds", "memory"))
-    return Measured(median(seconds), exchange, loading, received, memory)
+    loading, memory = (max(one[name] for one in used) for name in ("loading_seconds", "memory"))
+    exchange = [one["exchange_seconds"] for one in used]
+    return Measured(median(seconds), min(exchange), statistics.mean(exchange) - min(exchange), loading, received, memory)
 
 
 # Epochs of two runs, whose difference is what epochs take without start and end. A quarter of them count.
@@ -197,8 +201,8 @@ SHORT, LONG, COUNTED = 4, 16, 0.25
 def per_epoch(files: list[str], shape: Shape, workers: int, threads: int) -> Measured:
     """A run whose exchange and bytes are those of an epoch."""
     short, long = (measured(files, shape, workers, threads, epochs) for epochs in (SHORT, LONG))
-    exchange, received = ((a - b) / (LONG - SHORT) for a, b in ((long.exchange, short.exchange), (long.received, short.received)))
-    return Measured(long.epoch, exchange, long.loading, received, long.memory)
+    exchange, waiting, received = ((getattr(long, name) - getattr(short, name)) / (LONG - SHORT) for name in ("exchange", "waiting", "received"))
+    return Measured(long.epoch, exchange, waiting, long.loading, received, long.memory)
 
 
 THREADS = 2
@@ -255,13 +259,13 @@ def check(folder: Path, scale: float) -> None:
         f"{slowest:.2f} times as long as one; "
         f"{third.entries:.0f} entries, {threads} threads for each worker:\n"
     )
-    print("| workers | predicted | measured | ratio | bytes by the formula | received |\n|---|---|---|---|---|---|")
+    print("| workers | predicted | measured | ratio | waiting for the slowest | bytes by the formula | received |\n|---|---|---|---|---|---|---|")
     for workers in counts:
         machine = Machine(one.epoch * slower(workers) * threads / third.entries, shared / workers, latency)
         predicted = sum(machine.epoch(third, workers, threads, COUNTED))
         found = per_epoch(files[third], third, workers, threads) if workers > 1 else one
         print(
-            f"| {workers} | {predicted:.3f} s | {found.epoch:.3f} s | {predicted / found.epoch:.2f} "
+            f"| {workers} | {predicted:.3f} s | {found.epoch:.3f} s | {predicted / found.epoch:.2f} | {found.waiting:.3f} s "
             f"| {third.received(workers, COUNTED) / 1e6:.1f} MB | {found.received / 1e6:.1f} MB |",
             flush=True,
         )

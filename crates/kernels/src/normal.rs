@@ -107,28 +107,16 @@ impl NormalEquations {
 
     /// Adds to `sums` what a run's entries come to, given their partner's rows `b` alone: `sum b b'`, a row of
     /// [`NormalEquations::partner_pad`] numbers per concept of which only the lower triangle has a meaning, and behind it a row of
-    /// `sum x b`. A target x is multiplied with `b[0]` first, as for [`NormalEquations::design`]. `buffer` is for a row of the
-    /// partner per entry.
+    /// `sum x b`. A target x is multiplied with `b[0]` first, as for [`NormalEquations::design`].
     ///
     /// # Panics
     /// If a length is not as said, there are more than [`CHUNK`] entries, or an index lies outside.
-    pub fn pair(
-        &self,
-        rows: &[f32],
-        indices: &[u32],
-        targets: &mut [f32],
-        buffer: &mut [f32],
-        sums: &mut [f32],
-    ) {
+    pub fn pair(&self, rows: &[f32], indices: &[u32], targets: &mut [f32], sums: &mut [f32]) {
         let (rank, pad, count) = (self.partner, self.partner_pad(), targets.len());
         assert!(count <= CHUNK && count <= indices.len(), "{count} entries in one chunk");
-        assert!(
-            buffer.len() == count * pad && sums.len() == (rank + 1) * pad,
-            "a row per entry and per concept"
-        );
-        arch::gather(self.level, self.named(rows, indices), buffer, targets);
+        assert_eq!(sums.len(), (rank + 1) * pad, "a row per concept, and one");
         let (squares, products) = sums.split_at_mut(rank * pad);
-        arch::gram(self.level, buffer, pad, rank, targets, squares, products);
+        arch::pair(self.level, self.named(rows, indices), targets, squares, products);
     }
 
     /// Adds what [`NormalEquations::pair`] has found of a run's entries, times a scale, to the sums of the designs that they have by
@@ -180,6 +168,25 @@ impl NormalEquations {
         assert_eq!(w.len(), ends.len() * self.partner_pad(), "a padded row per run");
         assert!(out.len() <= indices.len() && is_runs(ends, out.len()), "a number per entry of a run");
         arch::project(self.level, w, self.named(rows, indices), ends, out);
+    }
+
+    /// Puts `p (e + z)` in place of each prediction, where `e = p (b[0] x - prediction)` is the error of its value `x`, times the roots of
+    /// its precision: `b` is the partner's row that it names, and `p` is `base`. `z` is `scatter`, less than zero where the entry's
+    /// bit of `signs` is set. Returns the sum of squared errors.
+    ///
+    /// # Panics
+    /// If there are not as many values as predictions, or more than [`CHUNK`], or an index lies outside.
+    pub fn perturb(
+        &self,
+        (rows, indices): (&[f32], &[u32]),
+        values: &[f32],
+        (base, scatter): (f32, f32),
+        signs: u64,
+        predictions: &mut [f32],
+    ) -> f64 {
+        let count = predictions.len();
+        assert!(values.len() == count && count <= CHUNK && count <= indices.len(), "{count} in one chunk");
+        arch::perturb(self.level, self.named(rows, indices), values, (base, scatter), signs, predictions)
     }
 
     /// Sets `sums`, a row for each run, to the sum of the partner's rows that its entries name, each times its weight.

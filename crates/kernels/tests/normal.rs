@@ -205,6 +205,31 @@ fn products_of_runs() {
 }
 
 #[test]
+fn errors_and_signs() {
+    let mut numbers = Numbers(12);
+    for level in Level::available() {
+        for (rank, count) in [(1, 1), (3, 7), (8, 8), (12, 29), (19, CHUNK)] {
+            let normal = NormalEquations::new(level, rank, rank);
+            let stride = normal.partner_pad();
+            let rows = padded(&mut numbers, 20, rank, stride);
+            let indices = numbers.indices(count, 20);
+            let (values, predictions) = (numbers.list(count), numbers.list(count));
+            let (signs, mut slots) = (0x9e37_79b9_7f4a_7c15u64, predictions.clone());
+            let sum = normal.perturb((&rows, &indices), &values, (0.6, 0.25), signs, &mut slots);
+            let mut want = 0.0;
+            for (entry, &slot) in slots.iter().enumerate() {
+                let root = f64::from(rows[indices[entry] as usize * stride]);
+                let error = 0.6 * (root * f64::from(values[entry]) - f64::from(predictions[entry]));
+                want += error * error;
+                let z = if signs >> entry & 1 == 0 { 0.25 } else { -0.25 };
+                close(slot, 0.6 * (error + z), 1.0, "an entry");
+            }
+            close(sum as f32, want, count as f64, "the sum of squares");
+        }
+    }
+}
+
+#[test]
 fn sums_over_a_partner_folded_once() {
     let mut numbers = Numbers(11);
     for level in Level::available() {
@@ -219,8 +244,7 @@ fn sums_over_a_partner_folded_once() {
                 let mut sums = vec![0.0; (partner + 1) * stride];
                 let mut targets = values.clone();
                 for (chunk, targets) in targets.chunks_mut(count).enumerate() {
-                    let mut buffer = vec![f32::NAN; count * stride];
-                    normal.pair(&rows, &indices[chunk * count..], targets, &mut buffer, &mut sums);
+                    normal.pair(&rows, &indices[chunk * count..], targets, &mut sums);
                 }
                 for (entry, &target) in targets.iter().enumerate() {
                     let first = rows[indices[entry] as usize * stride];

@@ -242,11 +242,6 @@ pub(crate) fn mean(linear: f32, [low, high]: [f32; 2]) -> f32 {
     }
 }
 
-/// What is left of a value to fit.
-pub(crate) fn residual(value: f32, linear: f32) -> f32 {
-    value - linear
-}
-
 /// Shape and rate of the gamma distribution of the precision, given so many residuals and the sum of their squares; the prior's
 /// are 1, in units of the values' variance.
 pub(crate) fn precision(count: f64, squares: f64) -> (f64, f64) {

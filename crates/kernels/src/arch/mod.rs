@@ -69,9 +69,10 @@ dispatch! {
     fn fold(slices: &[f32], weights: &[f32], out: &mut [f32]);
     fn unfold(slice: &[f32], weights: &[f32], slices: &mut [f32]);
     fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32], targets: &mut [f32]);
-    fn gather(named: Named<'_>, d: &mut [f32], targets: &mut [f32]);
     fn gram(d: &[f32], pad: usize, rank: usize, values: &[f32], squares: &mut [f32], products: &mut [f32]);
+    fn pair(named: Named<'_>, targets: &mut [f32], squares: &mut [f32], products: &mut [f32]);
     fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);
+    fn perturb(named: Named<'_>, values: &[f32], factors: (f32, f32), signs: u64, predictions: &mut [f32]) -> f64;
     fn collect(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]);
     fn fold_runs(slices: &[f32], weights: Weights<'_>, scales: &[f32], pad: usize, out: &mut [f32]);
     fn unfold_runs(sums: &[f32], weights: Weights<'_>, pad: usize, slices: &mut [f32]);

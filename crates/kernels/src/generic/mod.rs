@@ -6,6 +6,26 @@
 //! A `p` x `q` matrix stands row after row without gaps. A vector that is read at the end of a row therefore has the
 //! start of the next row in its last lanes; whatever it is multiplied with has zeros there.
 
+/// Runs something for the next of so many rows, with a constant number of them: twelve at most, which leaves registers for the rest, and
+/// all about as many, as few rows wait for each other's additions.
+macro_rules! in_tiles {
+    ($left:expr, $rows:ident => $run:expr) => {
+        in_tiles!(@ $left, $rows, $run, 1 2 3 4 5 6 7 8 9 10 11)
+    };
+    (@ $left:expr, $rows:ident, $run:expr, $($count:literal)*) => {
+        match $left.div_ceil($left.div_ceil(12)) {
+            $($count => {
+                const $rows: usize = $count;
+                $run
+            })*
+            _ => {
+                const $rows: usize = 12;
+                $run
+            }
+        }
+    };
+}
+
 mod diagonal;
 mod mixed;
 mod normal;
@@ -16,9 +36,9 @@ mod shared;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
-pub(crate) use normal::{Named, Tables, design, gather, gram};
+pub(crate) use normal::{Named, Tables, design, gram, pair};
 pub(crate) use outer::{load_rows, step_rows};
-pub(crate) use passes::{Weights, collect, fold, fold_runs, product, project, unfold, unfold_runs};
+pub(crate) use passes::{Weights, collect, fold, fold_runs, perturb, product, project, unfold, unfold_runs};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
 

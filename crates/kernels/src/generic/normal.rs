@@ -1,5 +1,6 @@
 //! Sums over the entries of one row, from which the row is solved for.
 
+use crate::CHUNK;
 use crate::prefetch::prefetch_line;
 use crate::vector::{MOST_LANES, Vector};
 
@@ -216,24 +217,31 @@ unsafe fn design_some<V: Vector, const E: usize>(
     E
 }
 
-/// Copies the rows that entries name, one behind the other, and multiplies each entry's target with the first number of its row.
+/// [`gram`] of the rows that entries name, where they are, after each entry's target is multiplied with the first number of its row.
 ///
 /// # Safety
-/// The machine must have `V`'s instructions; `named.stride` must be whole vectors, of which there must be as many numbers of `d`
-/// as there are targets.
+/// The machine must have `V`'s instructions; there must be [`CHUNK`] targets at most; `named.stride` must be whole vectors, of which
+/// `squares` must be `named.rank` rows and `products` one.
 #[inline(always)]
-pub(crate) unsafe fn gather<V: Vector>(named: Named<'_>, d: &mut [f32], targets: &mut [f32]) {
-    let pad = named.stride;
-    debug_assert!(pad.is_multiple_of(V::LANES) && d.len() == targets.len() * pad);
-    for (entry, target) in targets.iter_mut().enumerate() {
+pub(crate) unsafe fn pair<V: Vector>(
+    named: Named<'_>,
+    targets: &mut [f32],
+    squares: &mut [f32],
+    products: &mut [f32],
+) {
+    let (rank, pad) = (named.rank, named.stride);
+    debug_assert!(targets.len() <= CHUNK && targets.len() <= named.indices.len());
+    let mut starts = [0usize; CHUNK];
+    for (entry, (target, start)) in targets.iter_mut().zip(&mut starts).enumerate() {
         named.look_ahead(entry);
-        let start = named.start(entry);
-        *target *= named.rows[start];
-        // SAFETY: as the caller vouches; `start` has checked that the row lies inside.
-        unsafe {
-            let (from, to) = (named.rows.as_ptr().add(start), d.as_mut_ptr().add(entry * pad));
-            (0..pad).step_by(V::LANES).for_each(|at| V::load(from.add(at)).store(to.add(at)));
-        }
+        *start = named.start(entry);
+        *target *= named.rows[*start];
+    }
+    let starts = &starts[..targets.len()];
+    // SAFETY: as the caller vouches; `start` has checked that each row lies inside.
+    unsafe {
+        let rows = || starts.iter().map(|&start| named.rows.as_ptr().add(start));
+        sum_products::<V, _>(rows, (pad, rank), targets, squares, products);
     }
 }
 
@@ -254,35 +262,41 @@ pub(crate) unsafe fn gram<V: Vector>(
 ) {
     debug_assert!(pad.is_multiple_of(V::LANES) && rank <= pad && d.len() == values.len() * pad);
     debug_assert!(squares.len() == rank * pad && products.len() == pad);
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let rows = || (0..values.len()).map(|entry| d.as_ptr().add(entry * pad));
+        sum_products::<V, _>(rows, (pad, rank), values, squares, products);
+    }
+}
+
+/// The sums of [`gram`] over rows wherever they are.
+///
+/// # Safety
+/// As for [`gram`]; there must be a row per value, and each must be `pad` numbers.
+#[inline(always)]
+unsafe fn sum_products<V: Vector, I: Iterator<Item = *const f32>>(
+    rows: impl Fn() -> I,
+    (pad, rank): (usize, usize),
+    values: &[f32],
+    squares: &mut [f32],
+    products: &mut [f32],
+) {
     // SAFETY: as the caller vouches; every tile ends at or before `rank`.
     unsafe {
-        let count = values.len();
         for at in (0..pad).step_by(V::LANES) {
             // Rows above the vector's first column have nothing of the lower triangle in it.
             let mut row = at;
             while row < rank {
-                row += match rank - row {
-                    12.. => tile::<V, 12>(d, pad, count, row, at, squares),
-                    8.. => tile::<V, 8>(d, pad, count, row, at, squares),
-                    4.. => tile::<V, 4>(d, pad, count, row, at, squares),
-                    2.. => tile::<V, 2>(d, pad, count, row, at, squares),
-                    _ => tile::<V, 1>(d, pad, count, row, at, squares),
-                };
+                let squares = squares.as_mut_ptr().add(row * pad + at);
+                row += in_tiles!(rank - row, R => tile::<V, R>(rows(), (pad, row, at), squares));
             }
             let to = products.as_mut_ptr().add(at);
             let mut sums = [V::load(to), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
-            let mut from = d.as_ptr().add(at);
-            let fours = values.chunks_exact(4);
-            let rest = fours.remainder();
-            for four in fours {
-                for (sum, &value) in sums.iter_mut().zip(four) {
-                    *sum = V::load(from).mul_add(V::splat(value), *sum);
-                    from = from.add(pad);
+            let mut rows = rows();
+            for four in values.chunks(4) {
+                for ((sum, &value), row) in sums.iter_mut().zip(four).zip(&mut rows) {
+                    *sum = V::load(row.add(at)).mul_add(V::splat(value), *sum);
                 }
-            }
-            for (sum, &value) in sums.iter_mut().zip(rest) {
-                *sum = V::load(from).mul_add(V::splat(value), *sum);
-                from = from.add(pad);
             }
             sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(to);
         }
@@ -292,29 +306,24 @@ pub(crate) unsafe fn gram<V: Vector>(
 /// `R` rows of one column of vectors of `sum d d'`, kept in registers over all entries. Returns how many rows.
 ///
 /// # Safety
-/// As for [`gram`], with `row + R <= rank` and `at + LANES <= pad`.
+/// As for [`sum_products`], with `row + R <= rank` and `at + LANES <= pad`; `to` must be where that row has that column.
 #[inline(always)]
 unsafe fn tile<V: Vector, const R: usize>(
-    d: &[f32],
-    pad: usize,
-    count: usize,
-    row: usize,
-    at: usize,
-    squares: &mut [f32],
+    rows: impl Iterator<Item = *const f32>,
+    (pad, row, at): (usize, usize, usize),
+    to: *mut f32,
 ) -> usize {
     // SAFETY: as the caller vouches.
     unsafe {
-        let mut sums: [V; R] = std::array::from_fn(|k| V::load(squares.as_ptr().add((row + k) * pad + at)));
-        let mut from = d.as_ptr();
-        for _ in 0..count {
+        let mut sums: [V; R] = std::array::from_fn(|k| V::load(to.add(k * pad)));
+        for from in rows {
             let vector = V::load(from.add(at));
             for (k, sum) in sums.iter_mut().enumerate() {
                 *sum = vector.mul_add(V::splat(*from.add(row + k)), *sum);
             }
-            from = from.add(pad);
         }
         for (k, sum) in sums.iter().enumerate() {
-            sum.store(squares.as_mut_ptr().add((row + k) * pad + at));
+            sum.store(to.add(k * pad));
         }
     }
     R

@@ -75,24 +75,78 @@ pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, ends: &[u32
     let mut first = 0;
     for (w, &end) in w.chunks_exact(pad).zip(ends) {
         let end = end as usize;
-        // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, which are as long as `w`.
+        let (fours, rest) = out[first..end].as_chunks_mut();
+        // SAFETY: as the caller vouches; there are four entries or `rest` from `first` on.
         unsafe {
-            for (four, out) in (first..end).step_by(4).zip(out[first..end].chunks_mut(4)) {
-                let mut dots = [V::splat(0.0); 4];
-                for (k, dot) in dots.iter_mut().take(out.len()).enumerate() {
-                    named.look_ahead(four + k);
-                    let row = named.rows.as_ptr().add(named.start(four + k));
-                    for at in (0..pad).step_by(V::LANES) {
-                        *dot = V::load(row.add(at)).mul_add(V::load(w.as_ptr().add(at)), *dot);
-                    }
-                }
-                let mut sums = [0.0f32; 4];
-                V::sums(&dots).store_four(&mut sums);
-                out.copy_from_slice(&sums[..out.len()]);
+            for four in fours {
+                V::sums(&dots::<V>(w, named, first, 4)).store_four(four);
+                first += 4;
+            }
+            if !rest.is_empty() {
+                let mut sums = [0.0; 4];
+                V::sums(&dots::<V>(w, named, first, rest.len())).store_four(&mut sums);
+                rest.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
             }
         }
         first = end;
     }
+}
+
+/// The products of `w` and the rows that so many entries name, four at most, not yet summed up.
+///
+/// # Safety
+/// As for [`project`]; there must be that many entries from `first` on.
+#[inline(always)]
+unsafe fn dots<V: Vector>(w: &[f32], named: Named<'_>, first: usize, entries: usize) -> [V; 4] {
+    let mut rows = [w.as_ptr(); 4];
+    for (entry, row) in (first..).zip(&mut rows[..entries]) {
+        named.look_ahead(entry);
+        *row = named.rows[named.start(entry)..].as_ptr();
+    }
+    let rows = &rows[..entries];
+    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside, which are as long as `w`.
+    unsafe {
+        let mut dots = [V::splat(0.0); 4];
+        for at in (0..w.len()).step_by(V::LANES) {
+            let along = V::load(w.as_ptr().add(at));
+            for (dot, row) in dots.iter_mut().zip(rows) {
+                *dot = V::load(row.add(at)).mul_add(along, *dot);
+            }
+        }
+        dots
+    }
+}
+
+/// Puts what is left of each entry's value in place of its prediction, see `NormalEquations::perturb`.
+///
+/// # Safety
+/// The machine must have `V`'s instructions; there must be a value and an index for each prediction.
+#[inline(always)]
+pub(crate) unsafe fn perturb<V: Vector>(
+    named: Named<'_>,
+    values: &[f32],
+    (base, scatter): (f32, f32),
+    signs: u64,
+    predictions: &mut [f32],
+) -> f64 {
+    const LANES: usize = 8;
+    debug_assert!(values.len() == predictions.len() && named.indices.len() >= values.len());
+    let mut sums = [0.0f64; LANES];
+    let both = predictions.chunks_mut(LANES).zip(values.chunks(LANES));
+    for (first, (predictions, values)) in (0..).step_by(LANES).zip(both) {
+        let mut roots = [0.0f32; LANES];
+        for (entry, root) in (first..).zip(&mut roots[..values.len()]) {
+            *root = named.rows[named.start(entry)];
+        }
+        let numbers = predictions.iter_mut().zip(values).zip(roots).zip(&mut sums).zip(first..);
+        for ((((slot, value), root), sum), entry) in numbers {
+            let error = base * (root * value - *slot);
+            *sum += f64::from(error) * f64::from(error);
+            let sign = (signs >> entry) as u32 & 1;
+            *slot = base * (error + f32::from_bits(scatter.to_bits() ^ (sign << 31)));
+        }
+    }
+    sums.iter().sum()
 }
 
 /// For each run the sum of the rows that its entries name, each times its weight.
@@ -231,13 +285,9 @@ pub(crate) unsafe fn unfold_runs<V: Vector>(
         for at in (0..pad).step_by(V::LANES) {
             let mut slice = 0;
             while slice < weights.slices {
-                slice += match weights.slices - slice {
-                    12.. => unfold_tile::<V, 12>(sums, weights, pad, (slice, at), slices),
-                    8.. => unfold_tile::<V, 8>(sums, weights, pad, (slice, at), slices),
-                    4.. => unfold_tile::<V, 4>(sums, weights, pad, (slice, at), slices),
-                    2.. => unfold_tile::<V, 2>(sums, weights, pad, (slice, at), slices),
-                    _ => unfold_tile::<V, 1>(sums, weights, pad, (slice, at), slices),
-                };
+                slice += in_tiles!(weights.slices - slice, S => {
+                    unfold_tile::<V, S>(sums, weights, pad, (slice, at), slices)
+                });
             }
         }
     }

@@ -13,7 +13,6 @@ const PIECE: usize = 4096;
 /// that up; it is then what the first concept, a constant one, has become.
 pub(crate) struct PartnerRows {
     numbers: Aligned,
-    stride: usize,
 }
 
 impl PartnerRows {
@@ -30,16 +29,11 @@ impl PartnerRows {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = root * from);
             }
         });
-        PartnerRows { numbers, stride }
+        PartnerRows { numbers }
     }
 
     /// All of them.
     pub(crate) fn rows(&self) -> &[f32] {
         self.numbers.as_slice()
-    }
-
-    /// The first number of a row: its root.
-    pub(crate) fn root(&self, row: u32) -> f32 {
-        self.rows()[row as usize * self.stride]
     }
 }

@@ -12,7 +12,7 @@ use super::augmentation::{Augmentation, TELLING};
 use super::pass::{Chunk, Pass};
 use super::random::{Generator, Streams, gamma, normal};
 use crate::Error;
-use crate::likelihood::{self, Likelihood};
+use crate::likelihood::Likelihood;
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
@@ -180,18 +180,11 @@ impl CoreState {
         // What is left in place of predictions: w (x - x~) + sqrt(w / tau) e, with e of variance one. Signs are as good as
         // normal numbers here, where thousands of them are summed up, and cost nothing.
         let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let mut signs = streams.signs(chunk.first);
             let base = pass.root(chunk.run.row, chunk.run.rest);
-            let mut sum = 0.0;
-            for ((slot, &value), &partner) in predictions.iter_mut().zip(chunk.values).zip(chunk.partners) {
-                // Predictions and rows have the root of the partner's share in them.
-                let error = base * likelihood::residual(pass.partner.root(partner) * value, *slot);
-                sum += f64::from(error) * f64::from(error);
-                let sign = if signs & 1 == 0 { scatter } else { -scatter };
-                signs >>= 1;
-                *slot = base * (error + sign);
-            }
-            sum
+            // Predictions and rows have the root of the partner's share in them.
+            let rows = (pass.partner.rows(), chunk.partners);
+            let signs = streams.signs(chunk.first);
+            pass.view.normal.perturb(rows, chunk.values, (base, scatter), signs, predictions)
         };
         let (squares, gradient) = pass.go(&packed, all, &weighted)?;
         if all {

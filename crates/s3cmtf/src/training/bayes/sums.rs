@@ -94,7 +94,7 @@ impl<'a> Summer<'a> {
             t: Aligned::new(others.len),
             places: [0; CHUNK],
             scales: [0.0; CHUNK],
-            designs: Aligned::new(CHUNK * pad.max(partner_pad)),
+            designs: Aligned::new(CHUNK * pad),
             scaled: [0.0; CHUNK],
             designed: 0,
             pair: Aligned::new((partner + 1) * partner_pad),
@@ -171,8 +171,7 @@ impl<'a> Summer<'a> {
         for (first, values) in (0..).step_by(CHUNK).zip(values.chunks(CHUNK)) {
             let targets = &mut self.scaled[..values.len()];
             targets.copy_from_slice(values);
-            let buffer = &mut self.designs.as_mut_slice()[..values.len() * normal.partner_pad()];
-            normal.pair(rows, &partners[first..], targets, buffer, pair);
+            normal.pair(rows, &partners[first..], targets, pair);
             sum += squared(targets);
         }
         self.squared_roots.fill(root * root);
