@@ -13,7 +13,7 @@
 //!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
-//! Those are the kernels of gradient steps. [`NormalEquations`] has those of solving for whole rows.
+//! Those are the kernels of gradient steps. [`NormalEquations`] has the sums of solving for whole rows, and [`RowSystem`] solves.
 //!
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
@@ -28,6 +28,7 @@ mod memory;
 mod normal;
 mod prefetch;
 mod rows;
+mod systems;
 mod vector;
 
 pub use buffers::{Aligned, Buffers};
@@ -35,6 +36,7 @@ pub use memory::zeros;
 pub use normal::NormalEquations;
 pub use prefetch::prefetch;
 pub use rows::{Rows, SharedRows};
+pub use systems::RowSystem;
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
 pub const CHUNK: usize = 64;

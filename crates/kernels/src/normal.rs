@@ -35,6 +35,11 @@ impl NormalEquations {
         NormalEquations { level, rank, partner, lanes, pad, partner_pad }
     }
 
+    /// The instruction set.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
     /// The mode's rank, up to a whole vector: the length of a design.
     #[inline]
     pub fn pad(&self) -> usize {

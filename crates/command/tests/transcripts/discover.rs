@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::recommend::{ALGORITHMS, eaters};
+use crate::recommend::{ALGORITHMS, BAYES, eaters};
 
 #[test]
 fn places_of_a_kind_are_a_cluster() {
@@ -38,7 +38,7 @@ fn places_of_a_kind_are_a_cluster() {
 
 #[test]
 fn a_concept_is_a_kind_of_place() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     folder.run("concepts model --mode place --top 3").succeeds().prints(&[
         "place:",
         "P1",
@@ -61,7 +61,7 @@ fn a_concept_is_a_kind_of_place() {
 
 #[test]
 fn what_cannot_be_told_is_said() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     folder
         .run("clusters model --mode plcae")
         .fails(2, &["there is no mode plcae", "did you mean \"place\"?"]);

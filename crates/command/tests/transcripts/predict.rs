@@ -163,7 +163,7 @@ fn a_model_that_was_cut_short_is_refused() {
 
 #[test]
 fn a_time_that_is_not_given_is_the_average_one_and_can_be_said() {
-    let folder = crate::recommend::eaters("");
+    let folder = crate::recommend::eaters(crate::recommend::BAYES);
     folder.write("cells.csv", "user,place\nsue1,Sushi3\nsue2,Burger1\n");
     let shown = folder.run("predict model cells.csv").succeeds();
     let shown = shown.says(&[

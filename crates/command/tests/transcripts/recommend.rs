@@ -38,9 +38,12 @@ pub(crate) fn eaters(flags: &str) -> Folder {
     folder
 }
 
+/// One seed in fifty takes the months for what people like, with so few entries; not this one.
+pub(crate) const BAYES: &str = "--seed 2";
+
 /// The second has factors without negative numbers.
 pub(crate) const ALGORITHMS: [&str; 2] =
-    ["", "--algorithm sgd --nonnegative --epochs 400 --rate 0.1 --decay 0"];
+    [BAYES, "--algorithm sgd --nonnegative --epochs 400 --rate 0.1 --decay 0"];
 
 #[test]
 fn people_are_recommended_what_they_like_and_have_not_seen() {
@@ -75,7 +78,7 @@ fn people_are_recommended_what_they_like_and_have_not_seen() {
 
 #[test]
 fn a_person_reads_a_table_and_why() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let shown =
         folder.run("recommend model --for user=sue1 --mode place --at date=2017-02 --top 3").succeeds();
     let shown = shown.prints(&[
@@ -91,7 +94,7 @@ fn a_person_reads_a_table_and_why() {
 
 #[test]
 fn items_can_be_chosen_and_seen_ones_be_there() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let names = |arguments: &str| -> Vec<String> {
         let shown = folder.run(&format!("recommend model --mode place --json {arguments}")).succeeds();
         let list = shown.json()[0]["recommendations"].as_array().unwrap().clone();
@@ -112,7 +115,7 @@ fn items_can_be_chosen_and_seen_ones_be_there() {
 
 #[test]
 fn all_users_become_a_table() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let shown = folder.run("recommend model --for user --mode place --top 3").succeeds();
     let lines: Vec<&str> = shown.stdout.lines().collect();
     assert_eq!(lines[0], "user,rank,place,predicted_stars,reason");
@@ -163,7 +166,7 @@ fn an_interrupt_leaves_no_half_table() {
 
 #[test]
 fn what_is_typed_wrong_is_answered_with_what_was_meant() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let run = |arguments: &str| folder.run(&format!("recommend model {arguments}"));
     run("--for user=sue11 --mode place").fails(2, &["knows no user sue11", "did you mean \"sue1\"?"]);
     run("--for usr=sue1 --mode place").fails(2, &["--for", "usr", "did you mean \"user\"?"]);
@@ -198,7 +201,7 @@ fn what_is_typed_wrong_is_answered_with_what_was_meant() {
 
 #[test]
 fn where_nothing_is_left_it_is_said_why() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let run = |arguments: &str| folder.run(&format!("recommend model {arguments}")).succeeds();
     let nobody = "--where category=Sushi --where category=Burger";
     run(&format!("--for user=sue1 --mode place {nobody}"))
@@ -213,7 +216,7 @@ fn where_nothing_is_left_it_is_said_why() {
 /// Models of another make than most: what they say is said, and nothing panics.
 #[test]
 fn odd_models_say_what_they_can() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let data = "train.csv --modes user,place,date:month --value stars --quiet";
     let five: String = (0..300)
         .map(|n: usize| {
@@ -289,7 +292,7 @@ fn recommendations_are_measured() {
 
 #[test]
 fn errors_alone_are_measured_if_asked_for_and_where_nothing_is_new() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let shown = folder.run("evaluate model test.csv --plain").succeeds();
     assert_eq!(shown.stderr, "");
     let labels: Vec<&str> = shown.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
@@ -307,7 +310,7 @@ fn errors_alone_are_measured_if_asked_for_and_where_nothing_is_new() {
 
 #[test]
 fn measures_of_recommendations_are_read_as_a_table() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let shown = folder.run("evaluate model test.csv").succeeds();
     assert_eq!(shown.stderr, "");
     shown.prints(&[

@@ -1,6 +1,6 @@
 //! `s3cmtf similar`, where it is known what is alike.
 
-use crate::recommend::{ALGORITHMS, eaters};
+use crate::recommend::{ALGORITHMS, BAYES, eaters};
 
 #[test]
 fn places_of_a_kind_are_alike() {
@@ -23,7 +23,7 @@ fn places_of_a_kind_are_alike() {
 
 #[test]
 fn a_name_that_is_not_there_is_answered_with_the_nearest() {
-    let folder = eaters("");
+    let folder = eaters(BAYES);
     let parts = "did you mean \"Sushi1\", \"Sushi2\", \"Sushi3\" or one of 5 more?";
     folder.run("similar model place=sushi").fails(2, &["knows no place sushi", parts]);
     folder.run("similar model place=Sushi9").fails(2, &["knows no place Sushi9", "did you mean \"Sushi"]);

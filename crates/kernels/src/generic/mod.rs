@@ -33,6 +33,7 @@ mod outer;
 mod passes;
 mod predict;
 mod shared;
+mod systems;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
@@ -41,6 +42,7 @@ pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use passes::{Weights, collect, fold, fold_runs, perturb, product, project, unfold, unfold_runs};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
+pub(crate) use systems::{factorize, solve};
 
 use crate::prefetch::prefetch_line;
 use crate::rows::Rows;

@@ -181,40 +181,54 @@ unsafe fn design_some<V: Vector, const E: usize>(
             targets[first + k] *= scales[first + k] * **row;
         }
         let mut at = 0;
-        // Two vectors of the table at a time, so that there are enough chains of additions.
-        while at + 2 * V::LANES <= pad {
-            let mut sums = [[V::splat(0.0); 2]; E];
-            for k in 0..named.rank {
-                let vectors = [at, at + V::LANES].map(|at| V::load(table.add(k * pad + at)));
-                for (sums, row) in sums.iter_mut().zip(rows) {
-                    let number = V::splat(*row.add(k));
-                    for (sum, vector) in sums.iter_mut().zip(vectors) {
-                        *sum = vector.mul_add(number, *sum);
-                    }
-                }
-            }
-            for (k, sums) in sums.iter().enumerate() {
-                for (part, sum) in sums.iter().enumerate() {
-                    let to = d.as_mut_ptr().add((first + k) * pad + at + part * V::LANES);
-                    sum.mul(V::splat(scales[first + k])).store(to);
-                }
-            }
-            at += 2 * V::LANES;
-        }
-        if at < pad {
-            let mut sums = [V::splat(0.0); E];
-            for k in 0..named.rank {
-                let vector = V::load(table.add(k * pad + at));
-                for (sum, row) in sums.iter_mut().zip(rows) {
-                    *sum = vector.mul_add(V::splat(*row.add(k)), *sum);
-                }
-            }
-            for (k, sum) in sums.iter().enumerate() {
-                sum.mul(V::splat(scales[first + k])).store(d.as_mut_ptr().add((first + k) * pad + at));
-            }
+        while at < pad {
+            let to = d.as_mut_ptr().add(first * pad + at);
+            let table = (table.add(at), named.rank, pad);
+            let scales = &scales[first..first + E];
+            // Several vectors of the table at a time, so that there are enough chains of additions, and registers for them.
+            at += V::LANES
+                * match (pad - at) / V::LANES {
+                    4.. if E <= 2 => columns::<V, E, 4>(table, rows, scales, to),
+                    3 => columns::<V, E, 3>(table, rows, scales, to),
+                    2.. => columns::<V, E, 2>(table, rows, scales, to),
+                    _ => columns::<V, E, 1>(table, rows, scales, to),
+                };
         }
     }
     E
+}
+
+/// `W` vectors of the designs of `E` entries that have one table. Returns how many.
+///
+/// # Safety
+/// As for [`design`]: the rows and the table must have `rank` numbers, and rows of `pad`, of which there are `W` vectors left, as
+/// there are of `to`.
+#[inline(always)]
+unsafe fn columns<V: Vector, const E: usize, const W: usize>(
+    (table, rank, pad): (*const f32, usize, usize),
+    rows: [*const f32; E],
+    scales: &[f32],
+    to: *mut f32,
+) -> usize {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let mut sums = [[V::splat(0.0); W]; E];
+        for k in 0..rank {
+            let vectors: [V; W] = std::array::from_fn(|part| V::load(table.add(k * pad + part * V::LANES)));
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let number = V::splat(*row.add(k));
+                for (sum, vector) in sums.iter_mut().zip(vectors) {
+                    *sum = vector.mul_add(number, *sum);
+                }
+            }
+        }
+        for (k, (sums, &scale)) in sums.iter().zip(scales).enumerate() {
+            for (part, sum) in sums.iter().enumerate() {
+                sum.mul(V::splat(scale)).store(to.add(k * pad + part * V::LANES));
+            }
+        }
+    }
+    W
 }
 
 /// [`gram`] of the rows that entries name, where they are, after each entry's target is multiplied with the first number of its row.

@@ -1,12 +1,14 @@
 //! Draws of rows, given the sums over their entries.
 
+use s3cmtf_kernels::RowSystem;
+
 use super::conditional::RowConditional;
 use super::core::OFFSET;
 use super::random::normal;
 use super::sums::RowSums;
 use crate::parallel;
 use crate::params::Component;
-use crate::training::cholesky::{factorize, solve_lower, solve_upper};
+use crate::training::dense::dot;
 
 /// What becomes of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,10 +39,12 @@ pub(super) struct Drawer<'a> {
     precision: Vec<f64>,
     pull: Vec<f64>,
     values: f64,
-    /// The same with the prior and the precision, and the system without the first concept.
+    /// The same with the prior and the precision.
     all: Vec<f64>,
     all_pull: Vec<f64>,
-    system: Vec<f64>,
+    /// The system without the first concept, and a normal number for each of the others.
+    system: RowSystem,
+    normals: Vec<f64>,
     row: Vec<f64>,
 }
 
@@ -57,7 +61,8 @@ impl<'a> Drawer<'a> {
             values: 0.0,
             all: Vec::new(),
             all_pull: Vec::new(),
-            system: Vec::new(),
+            system: RowSystem::new(given.view.normal.level(), rank - 1),
+            normals: vec![0.0; rank - 1],
             row: vec![0.0; rank],
         }
     }
@@ -107,41 +112,42 @@ impl<'a> Drawer<'a> {
             (1..rank).for_each(|k| pull[k] += prior(k) * f64::from(mean[k]));
         }
         // Given that the first concept is 1.
-        self.system.clear();
-        for k in 1..rank {
-            self.system.extend_from_slice(&precision[k * rank + 1..(k + 1) * rank]);
-            self.row[k] = pull[k] - precision[k * rank];
-        }
+        (1..rank).for_each(|k| pull[k] -= precision[k * rank]);
+        let precision_row = |k: usize| &precision[k * rank + 1..=k * rank + k];
         if !natural_params.is_empty() && !self.plain {
-            let triangle = (0..free).flat_map(|k| &self.system[k * free..=k * free + k]);
-            for (natural, &number) in natural_params.iter_mut().zip(triangle.chain(&self.row[1..])) {
-                *natural += self.share * (number as f32 - *natural);
+            let (triangle, pulls) = natural_params.split_at_mut(free * (free + 1) / 2);
+            let mut rest = triangle;
+            for k in 1..rank {
+                let numbers;
+                (numbers, rest) = rest.split_at_mut(k);
+                approach(numbers, precision_row(k), self.share);
             }
+            approach(pulls, &pull[1..], self.share);
         }
-        factorize(&mut self.system, free);
-        let values = &mut self.row[1..];
-        solve_lower(&self.system, free, values);
-        // The mean would be L'^-1 of this; a draw is L'^-1 of this and a normal number each.
+        self.system.set((1..rank).map(|k| (pull[k], precision_row(k))));
         let mut generator = streams.row(view.mode, row);
-        values.iter_mut().for_each(|value| *value += normal(&mut generator));
-        solve_upper(&self.system, free, values);
+        self.normals.iter_mut().for_each(|number| *number = normal(&mut generator));
+        self.row[1..].copy_from_slice(self.system.solve(&self.normals));
         self.row[0] = 1.0;
         if !natural_params.is_empty() && self.plain {
             // The distribution that lies at the row itself.
             let triangle = (0..free).flat_map(|k| (0..=k).map(move |l| f64::from(u8::from(k == l))));
-            let numbers = triangle.chain(self.row[1..].iter().copied());
-            let natural_params = natural_params.iter_mut().zip(numbers);
-            natural_params.for_each(|(natural, number)| *natural += self.share * (number as f32 - *natural));
+            let numbers: Vec<f64> = triangle.chain(self.row[1..].iter().copied()).collect();
+            approach(natural_params, &numbers, self.share);
         }
 
         drawn.rows.extend(self.row.iter().map(|&value| value as f32));
         let mut squares = self.values;
         for k in 0..rank {
-            let terms = self.precision[k * rank..=k * rank + k].iter().zip(&self.row);
-            let (below, own) = (terms.clone().take(k), terms.skip(k));
-            let product = 2.0 * below.map(|(a, b)| a * b).sum::<f64>() + own.map(|(a, b)| a * b).sum::<f64>();
+            let own = &self.precision[k * rank..=k * rank + k];
+            let product = 2.0 * dot(&own[..k], &self.row[..k]) + own[k] * self.row[k];
             squares += self.row[k] * (product - 2.0 * self.pull[k]);
         }
         drawn.squares.push(squares.max(0.0));
     }
+}
+
+/// Moves numbers by a share of the way.
+fn approach(numbers: &mut [f32], goals: &[f64], share: f32) {
+    numbers.iter_mut().zip(goals).for_each(|(number, &goal)| *number += share * (goal as f32 - *number));
 }

@@ -4,12 +4,14 @@
 //! The mean row is the one that these averages ask for. It takes into account how uncertain all rows are that it was drawn
 //! with, and so predicts nearly as well as all draws together, where the mean of the rows themselves would not.
 
+use s3cmtf_kernels::{Level, RowSystem};
+
 use super::core;
 use super::coupled::Matrix;
 use super::noise::Noise;
 use crate::parallel;
 use crate::params::Component;
-use crate::training::cholesky::{factorize, solve_lower, solve_upper};
+use crate::training::cholesky::{factorize, solve_lower};
 
 /// So many draws are remembered; beyond, older ones fade, as concepts drift.
 const WINDOW: usize = 40;
@@ -66,13 +68,24 @@ impl NaturalParams {
     }
 
     /// The rows that these numbers ask for.
-    pub(super) fn rows(&self) -> Vec<f32> {
-        self.solve(1.0, |precision, pull, row| {
-            let free = pull.len();
-            solve_lower(precision, free, pull);
-            solve_upper(precision, free, pull);
-            row.iter_mut().zip(pull.iter()).for_each(|(value, &solved)| *value = solved as f32);
-        })
+    pub(super) fn rows(&self, level: Level) -> Vec<f32> {
+        let (rank, free, len) = (self.rank, self.rank - 1, NaturalParams::len(self.rank));
+        let mut rows = vec![1.0; self.numbers.len() / len * rank];
+        parallel::chunks_mut_with(
+            &mut rows,
+            rank,
+            || (RowSystem::new(level, free), vec![0.0; len], vec![0.0; free]),
+            |(system, numbers, zeros), number, row| {
+                let own = &self.numbers[number * len..][..len];
+                numbers.iter_mut().zip(own).for_each(|(to, &from)| *to = f64::from(from));
+                let (triangle, pull) = numbers.split_at(len - free);
+                let row_of = |k: usize| &triangle[k * (k + 1) / 2..][..=k];
+                system.set((0..free).map(|k| (pull[k], row_of(k))));
+                let solved = system.solve(zeros);
+                row[1..].iter_mut().zip(solved).for_each(|(value, &solved)| *value = solved as f32);
+            },
+        );
+        rows
     }
 
     /// The variances of their numbers; that of the first concept, which is fixed, is 0. Numbers of a row are correlated, and
@@ -80,15 +93,15 @@ impl NaturalParams {
     /// what all of it does, on average over predictions, which are products of rows with vectors of these second moments.
     pub(super) fn variances(&self, moments: &[f64]) -> Vec<f32> {
         let rank = self.rank;
-        self.solve(0.0, |precision, pull, row| {
-            let free = pull.len();
+        self.solve(|precision, memory, row| {
+            let free = memory.len();
             // The inverse of L L' has the products of the columns of L^-1.
             let columns: Vec<Vec<f64>> = (0..free)
                 .map(|k| {
-                    pull.fill(0.0);
-                    pull[k] = 1.0;
-                    solve_lower(precision, free, pull);
-                    pull.to_vec()
+                    memory.fill(0.0);
+                    memory[k] = 1.0;
+                    solve_lower(precision, free, memory);
+                    memory.to_vec()
                 })
                 .collect();
             let (mut all, mut alone) = (0.0, 0.0);
@@ -109,25 +122,24 @@ impl NaturalParams {
         })
     }
 
-    /// Rows of a first number and of what `solve` makes of a factorized precision and a pull.
-    fn solve(&self, first: f32, solve: impl Fn(&[f64], &mut [f64], &mut [f32]) + Sync) -> Vec<f32> {
+    /// Rows of zeros and of what `solve` makes of a factorized precision, given memory for as many numbers.
+    fn solve(&self, solve: impl Fn(&[f64], &mut [f64], &mut [f32]) + Sync) -> Vec<f32> {
         let (rank, free) = (self.rank, self.rank - 1);
         let len = NaturalParams::len(rank);
-        let mut rows = vec![first; self.numbers.len() / len * rank];
+        let mut rows = vec![0.0; self.numbers.len() / len * rank];
         parallel::chunks_mut_with(
             &mut rows,
             rank,
             || (vec![0.0; free * free], vec![0.0; free]),
-            |(precision, pull), number, row| {
+            |(precision, memory), number, row| {
                 let numbers = &self.numbers[number * len..][..len];
                 let mut numbers = numbers.iter().map(|&number| f64::from(number));
                 for k in 0..free {
                     let triangle = precision[k * free..=k * free + k].iter_mut();
                     triangle.zip(&mut numbers).for_each(|(value, number)| *value = number);
                 }
-                pull.iter_mut().zip(numbers).for_each(|(value, number)| *value = number);
                 factorize(precision, free);
-                solve(precision, pull, &mut row[1..]);
+                solve(precision, memory, &mut row[1..]);
             },
         );
         rows
@@ -249,7 +261,7 @@ mod tests {
             noise.roots[0][1] = draw.sqrt();
             mean.end(share, &[draw], std::iter::once((&[2.0 * draw][..], f64::from(3.0 * draw))), &noise);
         }
-        let rows = mean.natural_params[0].rows();
+        let rows = mean.natural_params[0].rows(Level::best());
         let expected = [1.0, 2.0 / 3.0, -2.0 / 3.0, 1.0, 4.0 / 3.0, -4.0 / 3.0];
         rows.iter().zip(expected).for_each(|(row, expected)| assert!((row - expected).abs() < 1e-6));
         assert_eq!((mean.core[0], mean.columns[0][0], mean.weights[0], mean.draws), (2.0, 4.0, 6.0, 2));
@@ -291,9 +303,9 @@ mod tests {
         let coupled = [coupled(0, Some(1.0)), coupled(1, Some(1.0)), coupled(0, None)];
         let matrices: Vec<Matrix> =
             coupled.iter().map(|matrix| Matrix::new(matrix, 0, 1, 3 - matrix.mode(), 1.0)).collect();
-        let before = mean.natural_params[0].rows();
+        let before = mean.natural_params[0].rows(Level::best());
         mean.rescale(0, &[1.0, 2.0, 0.5], &[3, 2], &matrices);
-        let after = mean.natural_params[0].rows();
+        let after = mean.natural_params[0].rows(Level::best());
         for (k, by) in [1.0, 2.0, 0.5].into_iter().enumerate() {
             assert!((after[k] - by * before[k]).abs() < 1e-6, "{before:?} {after:?}");
         }

@@ -57,7 +57,7 @@ use self::calibration::Calibration;
 use self::conditional::RowConditional;
 use self::core::{CoreState, OFFSET};
 use self::coupled::Matrix;
-use self::mean::{Mean, NaturalParams};
+use self::mean::Mean;
 use self::noise::Noise;
 use self::parts::RowClock;
 use self::pass::Pass;
@@ -509,7 +509,7 @@ impl Sampler {
     /// The rows and the core of the mean of draws, or of the draw itself.
     fn current(&self, mean: bool) -> Result<(Vec<Vec<f32>>, &[f32]), Error> {
         if mean {
-            let own = self.average.natural_params.iter().map(NaturalParams::rows);
+            let own = self.average.natural_params.iter().map(|params| params.rows(self.level));
             let rows = own.map(|rows| self.nodes.gather(rows)).collect::<Result<_, Error>>()?;
             Ok((rows, &self.average.core))
         } else {

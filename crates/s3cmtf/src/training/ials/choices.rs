@@ -114,13 +114,18 @@ impl Choices {
         Ok(Choices { nodes: nodes.clone(), ..Choices::of_views(views, counts, (0, 1), own) })
     }
 
+    /// No choices of no one.
+    pub(super) fn none() -> Self {
+        Choices::of_views(Vec::new(), vec![Vec::new(); 2], (0, 1), Vec::new())
+    }
+
     fn of_views(
         views: Vec<View>,
         counts: Vec<Vec<u32>>,
         (users, items): (usize, usize),
         own: Vec<Range<usize>>,
     ) -> Self {
-        let mut ridges = vec![Vec::new(); views.len()];
+        let mut ridges = vec![Vec::new(); counts.len()];
         ridges[items] = scaled(&counts[items], ITEM_POWER);
         let mean = mean_power(&counts[users], USER_POWER);
         let choices = Choices {
@@ -220,18 +225,24 @@ impl Choices {
         self.ridges[mode].get(row).copied().unwrap_or(1.0)
     }
 
-    /// A regulariser about as strong as chance: of as many choices made at random, the largest singular value but the first is about
-    /// `sqrt(p) (sqrt(users) + sqrt(items))`, where p is the share of pairs that are chosen.
+    /// The usual regulariser of these choices.
     pub(super) fn usual_lambda(&self) -> f64 {
-        let used = |mode: usize| self.counts[mode].iter().filter(|&&count| count > 0).count() as f64;
-        let (users, items) = (used(self.users).max(1.0), used(self.items).max(1.0));
-        let pairs = self.pairs.as_deref().unwrap_or(self).len();
-        CHANCE * (pairs as f64 / (users * items)).sqrt() * (users.sqrt() + items.sqrt())
+        let counts = [self.users, self.items].map(|mode| &self.counts[mode]);
+        usual_lambda(&counts, self.pairs.as_deref().unwrap_or(self).len())
     }
 }
 
+/// A regulariser about as strong as chance: of as many choices made at random, the largest singular value but the first is about
+/// `sqrt(p) (sqrt(users) + sqrt(items))`, where p is the share of pairs that are chosen. Given how often users choose and items are
+/// chosen, and the number of such pairs.
+pub(super) fn usual_lambda(counts: &[impl AsRef<[u32]>; 2], pairs: usize) -> f64 {
+    let used = counts.each_ref().map(|counts| counts.as_ref().iter().filter(|&&count| count > 0).count());
+    let [users, items] = used.map(|used| (used as f64).max(1.0));
+    CHANCE * (pairs as f64 / (users * items)).sqrt() * (users.sqrt() + items.sqrt())
+}
+
 /// How many entries each row of a mode has.
-fn count(entries: &Entries, mode: usize, rows: usize) -> Vec<u32> {
+pub(super) fn count(entries: &Entries, mode: usize, rows: usize) -> Vec<u32> {
     let mut counts = vec![0; rows];
     entries.indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
     counts

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use hashbrown::HashSet;
 use s3cmtf_kernels::Level;
 
-use super::choices::Choices;
+use super::choices::{Choices, count, usual_lambda};
 use super::held_out::{HeldOut, is_better};
 use super::new_users::weights;
 use super::search::{Asked, NUMBERS, Next, Search};
@@ -34,8 +34,6 @@ pub(in crate::training) struct IalsEngine {
     rank: usize,
     level: Level,
     confidence: f32,
-    /// As long as settings are tried: the entries that take part, and those that are held out.
-    parts: Option<[Entries; 2]>,
     choices: Choices,
     matrices: Vec<Scaled>,
     setting: Setting,
@@ -47,10 +45,49 @@ pub(in crate::training) struct IalsEngine {
 }
 
 struct Trial {
+    /// The entries that take part, and those that are held out.
+    entries: [Entries; 2],
     held: HeldOut,
     search: Search,
     /// The best state, and what its users gain.
     best: Option<(State, Vec<f64>)>,
+}
+
+/// The choices that take part at first, and what is tried on others.
+struct Parts {
+    choices: Choices,
+    trial: Option<Trial>,
+}
+
+impl Parts {
+    /// Holds choices out to find a setting, if there is one to be found and there is room for it. Modes of `times` are those of
+    /// times that do not come again. There are no more than two copies of the entries at a time, which are what takes memory.
+    fn new(
+        (entries, pairs): (Entries, Entries),
+        rows: &[usize],
+        confidence: f32,
+        times: Vec<usize>,
+        asked: Asked,
+        params: &CommonParams,
+    ) -> Result<Self, Error> {
+        let [users, items] = Choice::MODES;
+        let choices = |entries: &Entries| Choices::new(entries, rows, users, items, confidence);
+        let search = Search::new(asked).filter(|search| search.len() + LAST <= params.epochs);
+        // Too few to hold any out.
+        let search = search.filter(|_| pairs.len() as f64 * HELD >= FEWEST as f64);
+        let Some(search) = search else {
+            drop(pairs);
+            return Ok(Parts { choices: choices(&entries), trial: None });
+        };
+        let entries = split(entries, pairs, params.seed)?;
+        let part = choices(&entries[0]);
+        let held = HeldOut::new(&entries[1], &part, times);
+        if held.users() >= FEWEST {
+            return Ok(Parts { choices: part, trial: Some(Trial { entries, held, search, best: None }) });
+        }
+        drop((part, held));
+        Ok(Parts { choices: choices(&joined(entries)), trial: None })
+    }
 }
 
 impl IalsEngine {
@@ -64,41 +101,43 @@ impl IalsEngine {
         let IalsParams { common, confidence, .. } = params;
         let (rank, level) = (common.ranks[0], common.level);
         let rows: Vec<usize> = problem.modes().iter().map(|mode| mode.rows()).collect();
-        let [users, items] = Choice::MODES;
-        let choices = Choices::new(&entries, &rows, users, items, *confidence);
         let matrices: Vec<Scaled> = problem
             .coupled()
             .iter()
             .map(|matrix| Scaled::new(matrix, rows[matrix.mode()], matrix.weight().unwrap_or(1.0), 1.0))
             .collect();
+        let frame = Model { range: [0.0, 1.0], ..frame(problem, &entries, 1.0) };
+        // What was chosen in one circumstance is not recommended in another, so that all choices of a pair are held out or none. And a
+        // mode that says nothing changes nothing, the choices that settings are tried on included.
+        let pairs = entries.of_first_modes(Choice::MODES.len());
         let asked = Asked {
             lambda: if params.lambda_reg > 0.0 {
                 Ok(params.lambda_reg.into())
             } else {
-                Err(choices.usual_lambda())
+                Err(usual_lambda(&Choice::MODES.map(|mode| count(&pairs, mode, rows[mode])), pairs.len()))
             },
             absent: params.absent_weight.map(f64::from),
             contexts: problem.order() > 2,
             matrices: !matrices.is_empty(),
         };
+        let passes = |&mode: &usize| problem.modes()[mode].time_bin().is_some_and(|bin| !bin.recurs());
+        let times = (0..rows.len()).filter(|mode| !Choice::MODES.contains(mode)).filter(passes).collect();
+        let parts = Parts::new((entries, pairs), &rows, *confidence, times, asked, common)?;
+        let mut state = State::start(&parts.choices, rank, common.seed);
+        let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
+        state.columns = matrices.iter().map(columns).collect();
         let mut engine = IalsEngine {
             rank,
             level,
             confidence: *confidence,
-            setting: asked.usual(),
-            state: State::start(&choices, rank, common.seed),
-            trial: None,
+            setting: parts.trial.as_ref().map_or(asked.usual(), |trial| trial.search.setting),
+            state,
+            trial: parts.trial,
             reported: None,
-            frame: Model { range: [0.0, 1.0], ..frame(problem, &entries, 1.0) },
+            frame,
             matrices,
-            choices,
-            parts: None,
+            choices: parts.choices,
         };
-        let columns = |scaled: &Scaled| vec![0.0; scaled.matrix.columns * rank];
-        engine.state.columns = engine.matrices.iter().map(columns).collect();
-        let passes = |&mode: &usize| problem.modes()[mode].time_bin().is_some_and(|bin| !bin.recurs());
-        let times = engine.choices.contexts().filter(passes).collect();
-        engine.search(entries, times, asked, common)?;
         if let Some(warm) = context.warm {
             engine.take_over(warm)?;
         }
@@ -107,38 +146,6 @@ impl IalsEngine {
             engine.reported = Some(TestSet::new(&engine.model()?, chosen, level));
         }
         Ok(engine)
-    }
-
-    /// Holds choices out to find a setting, if there is one to be found and there is room for it. Modes of `times` are those of
-    /// times that do not come again.
-    fn search(
-        &mut self,
-        entries: Entries,
-        times: Vec<usize>,
-        asked: Asked,
-        params: &CommonParams,
-    ) -> Result<(), Error> {
-        let Some(search) = Search::new(asked).filter(|search| search.len() + LAST <= params.epochs) else {
-            return Ok(());
-        };
-        // What was chosen in one circumstance is not recommended in another, so that all choices of a pair are held out or none. And a
-        // mode that says nothing changes nothing, the choices that settings are tried on included.
-        let pairs = entries.of_first_modes(Choice::MODES.len());
-        // Too few to hold any out.
-        if (pairs.len() as f64) * HELD < FEWEST as f64 {
-            return Ok(());
-        }
-        let parts = split(&entries, pairs, params.seed)?;
-        let Choices { users, items, rows, .. } = &self.choices;
-        let choices = Choices::new(&parts[0], rows, *users, *items, self.confidence);
-        let held = HeldOut::new(&parts[1], &choices, times);
-        if held.users() >= FEWEST {
-            self.choices = choices;
-            self.parts = Some(parts);
-            self.setting = search.setting;
-            self.trial = Some(Trial { held, search, best: None });
-        }
-        Ok(())
     }
 
     /// Starts from the rows of a model.
@@ -189,17 +196,13 @@ impl IalsEngine {
 
     /// Lets those choices take part that were held out.
     fn join(&mut self) {
-        self.trial = None;
-        let Some([part, held]) = self.parts.take() else { return };
-        let name = part.name().to_owned();
-        let (mut indices, mut values) = part.into_parts();
-        let (more, more_values) = held.into_parts();
-        indices.iter_mut().zip(more).for_each(|(list, more)| list.extend(more));
-        values.extend(more_values);
-        // In another order than they came, which views do not depend on: no cell is there twice.
-        let entries = Entries::from_rows(name, indices, values);
-        let Choices { users, items, rows, .. } = &self.choices;
-        self.choices = Choices::new(&entries, rows, *users, *items, self.confidence);
+        let Some(Trial { entries, .. }) = self.trial.take() else { return };
+        let entries = joined(entries);
+        let Choices { users, items, .. } = self.choices;
+        let rows = std::mem::take(&mut self.choices.rows);
+        // There may be no room for both.
+        self.choices = Choices::none();
+        self.choices = Choices::new(&entries, &rows, users, items, self.confidence);
     }
 }
 
@@ -283,18 +286,29 @@ impl Engine for IalsEngine {
 }
 
 /// Holds out those entries whose pair of a user and an item is one that is held out.
-pub(super) fn split(entries: &Entries, pairs: Entries, seed: u64) -> Result<[Entries; 2], Error> {
+pub(super) fn split(entries: Entries, pairs: Entries, seed: u64) -> Result<[Entries; 2], Error> {
     let (part, held) = EntrySource::Memory(pairs).split(HoldOut::Random(HELD), seed)?;
-    let [part, held] = [part.into_entries()?, held.into_entries()?];
+    let held = held.into_entries()?;
     if entries.order() == Choice::MODES.len() {
-        return Ok([part, held]);
+        return Ok([part.into_entries()?, held]);
     }
+    drop(part);
     let pair = |entries: &Entries, place: usize| Choice::MODES.map(|mode| entries.indices(mode)[place]);
     let pairs: HashSet<[u32; 2]> = (0..held.len()).map(|place| pair(&held, place)).collect();
     let places = 0..entries.len() as u32;
     let (held, part): (Vec<u32>, Vec<u32>) =
-        places.partition(|&place| pairs.contains(&pair(entries, place as usize)));
+        places.partition(|&place| pairs.contains(&pair(&entries, place as usize)));
     Ok([part, held].map(|places| entries.select(&places)))
+}
+
+/// All entries again, in another order than they came, which views do not depend on: no cell is there twice.
+fn joined([part, held]: [Entries; 2]) -> Entries {
+    let name = part.name().to_owned();
+    let (mut indices, mut values) = part.into_parts();
+    let (more, more_values) = held.into_parts();
+    indices.iter_mut().zip(more).for_each(|(list, more)| list.extend(more));
+    values.extend(more_values);
+    Entries::from_rows(name, indices, values)
 }
 
 fn put_state(name: &str, state: &State, arrays: &mut StateArrays) {

@@ -277,7 +277,7 @@ fn times_are_judged_at_their_average_as_lists_are() {
 fn the_same_pairs_are_held_out_whatever_circumstances_there_are() {
     let entries = some(&[40, 30, 4], 0.3);
     let pairs = entries.of_first_modes(2);
-    let of = |entries: &Entries| split(entries, pairs.clone(), 7).unwrap();
+    let of = |entries: &Entries| split(entries.clone(), pairs.clone(), 7).unwrap();
     let ([part, held], [plain_part, plain_held]) = (of(&entries), of(&pairs));
     assert_eq!((part.len() + held.len(), part.order()), (entries.len(), 3));
     for (with, plain) in [(part, plain_part), (held, plain_held)] {
