@@ -28,8 +28,17 @@ impl Aligned {
     /// Makes room for as many numbers, which may lose those that are there.
     pub(crate) fn reserve(&mut self, len: usize) {
         if self.len < len {
+            // There may be no room for both.
+            *self = Aligned::default();
             *self = Aligned::new(len);
         }
+    }
+
+    /// So many numbers, all of which are to be written: they are what was there before, and zeros. Memory is kept for the next time, as
+    /// to get new pages of it takes longer than to fill them, and one thread.
+    pub fn room(&mut self, len: usize) -> &mut [f32] {
+        self.reserve(len);
+        &mut self.as_mut_slice()[..len]
     }
 
     /// Becomes a copy of other numbers.

@@ -4,10 +4,8 @@
 //! precision is `R'R`, with `R` lower triangular. The pull is one more column, the first, and becomes `R'^-1` of it on the way.
 //! Additions are in the same order on any machine, and no product is added in one step: the bits are the same, too.
 
+use crate::generic::GROUP;
 use crate::{Level, arch};
-
-/// Numbers that are dealt with together: rows are whole numbers of these.
-pub(crate) const LANES: usize = 8;
 
 /// One system after the other: the working memory of one thread.
 #[derive(Clone, Debug)]
@@ -16,11 +14,11 @@ pub struct RowSystem {
     unknowns: usize,
     stride: usize,
     /// A row for each unknown, and one before these that is not used: `R`, each row times its own diagonal number.
-    matrix: Vec<[f64; LANES]>,
+    matrix: Vec<[f64; GROUP]>,
     diagonal: Vec<f64>,
     /// Of the squares of the diagonal of `R`.
     reciprocals: Vec<f64>,
-    solution: Vec<[f64; LANES]>,
+    solution: Vec<[f64; GROUP]>,
 }
 
 impl RowSystem {
@@ -30,15 +28,15 @@ impl RowSystem {
     /// If the machine cannot run the level.
     pub fn new(level: Level, unknowns: usize) -> Self {
         assert!(Level::available().contains(&level), "this machine cannot run {}", level.name());
-        let stride = (unknowns + 1).div_ceil(LANES);
+        let stride = (unknowns + 1).div_ceil(GROUP);
         RowSystem {
             level,
             unknowns,
             stride,
-            matrix: vec![[0.0; LANES]; (unknowns + 1) * stride],
+            matrix: vec![[0.0; GROUP]; (unknowns + 1) * stride],
             diagonal: vec![0.0; unknowns + 1],
             reciprocals: vec![0.0; unknowns + 1],
-            solution: vec![[0.0; LANES]; stride],
+            solution: vec![[0.0; GROUP]; stride],
         }
     }
 

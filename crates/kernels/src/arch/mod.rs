@@ -6,9 +6,8 @@ mod neon;
 mod x86_64;
 
 use crate::buffers::Buffers;
-use crate::generic::{Named, Tables, Weights};
+use crate::generic::{GROUP, Named, Tables, Weights};
 use crate::rows::Rows;
-use crate::systems::LANES;
 use crate::vector::Plain;
 use crate::{Level, Shape, Side, Step, Sums, generic};
 
@@ -72,8 +71,8 @@ dispatch! {
     fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32], targets: &mut [f32]);
     fn gram(d: &[f32], pad: usize, rank: usize, values: &[f32], squares: &mut [f32], products: &mut [f32]);
     fn pair(named: Named<'_>, targets: &mut [f32], squares: &mut [f32], products: &mut [f32]);
-    fn factorize(matrix: &mut [[f64; LANES]], diagonal: &[f64], reciprocals: &mut [f64]);
-    fn solve(matrix: &[[f64; LANES]], reciprocals: &[f64], numbers: &[f64], x: &mut [[f64; LANES]]);
+    fn factorize(matrix: &mut [[f64; GROUP]], diagonal: &[f64], reciprocals: &mut [f64]);
+    fn solve(matrix: &[[f64; GROUP]], reciprocals: &[f64], numbers: &[f64], x: &mut [[f64; GROUP]]);
     fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);
     fn perturb(named: Named<'_>, values: &[f32], factors: (f32, f32), signs: u64, predictions: &mut [f32]) -> f64;
     fn collect(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]);

@@ -42,7 +42,7 @@ pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use passes::{Weights, collect, fold, fold_runs, perturb, product, project, unfold, unfold_runs};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
-pub(crate) use systems::{factorize, solve};
+pub(crate) use systems::{GROUP, factorize, solve};
 
 use crate::prefetch::prefetch_line;
 use crate::rows::Rows;

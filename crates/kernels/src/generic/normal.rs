@@ -98,7 +98,8 @@ pub(crate) unsafe fn design<V: Vector>(
             let same = tables.places[first..].iter().take(4).take_while(|&&other| other == place).count();
             first += match same {
                 4 => design_some::<V, 4>(tables, named, scales, (d, targets), first),
-                2.. => design_some::<V, 2>(tables, named, scales, (d, targets), first),
+                3 => design_some::<V, 3>(tables, named, scales, (d, targets), first),
+                2 => design_some::<V, 2>(tables, named, scales, (d, targets), first),
                 _ => design_some::<V, 1>(tables, named, scales, (d, targets), first),
             };
         }

@@ -11,29 +11,36 @@ const PIECE: usize = 4096;
 /// The rows of a view's partner, each a whole number of vectors: a row of up to 16 concepts is one line of the cache, and
 /// not parts of two. Each may be multiplied with the square root of its share of the precision, so that entries need not look
 /// that up; it is then what the first concept, a constant one, has become.
-pub(crate) struct PartnerRows {
-    numbers: Aligned,
+pub(crate) struct PartnerRows<'m> {
+    numbers: &'m [f32],
 }
 
-impl PartnerRows {
-    /// The rows of the partner's factor, each times its root if there are roots.
-    pub(crate) fn new(view: &View, ranks: &[usize], factors: &[&[f32]], roots: Option<&[Vec<f32>]>) -> Self {
+impl<'m> PartnerRows<'m> {
+    /// The rows of the partner's factor, each times its root if there are roots, in memory that may have been used before.
+    pub(crate) fn new(
+        view: &View,
+        (ranks, factors): (&[usize], &[&[f32]]),
+        roots: Option<&[Vec<f32>]>,
+        memory: &'m mut Aligned,
+    ) -> Self {
         let (factor, rank, stride) = (factors[view.partner], ranks[view.partner], view.normal.partner_pad());
         let roots = roots.map_or(&[][..], |roots| &roots[view.partner]);
-        let mut numbers = Aligned::new(factor.len() / rank * stride);
-        let pieces = numbers.as_mut_slice().chunks_mut(PIECE * stride).zip(factor.chunks(PIECE * rank));
+        let numbers = memory.room(factor.len() / rank * stride);
+        let pieces = numbers.chunks_mut(PIECE * stride).zip(factor.chunks(PIECE * rank));
         parallel::each(pieces.enumerate(), |(piece, (to, from))| {
             let rows = to.chunks_exact_mut(stride).zip(from.chunks_exact(rank));
             for (row, (to, from)) in (piece * PIECE..).zip(rows) {
                 let root = roots.get(row).copied().unwrap_or(1.0);
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = root * from);
+                let (own, rest) = to.split_at_mut(rank);
+                own.iter_mut().zip(from).for_each(|(to, from)| *to = root * from);
+                rest.fill(0.0);
             }
         });
         PartnerRows { numbers }
     }
 
     /// All of them.
-    pub(crate) fn rows(&self) -> &[f32] {
-        self.numbers.as_slice()
+    pub(crate) fn rows(&self) -> &'m [f32] {
+        self.numbers
     }
 }

@@ -5,6 +5,8 @@
 //! interactions predict there is held against what is there. If the best factor of those predictions is below 1, they are
 //! too large, and the prior of rows gets tighter; where they say nothing, it is tight enough for them to fade away.
 
+use s3cmtf_kernels::Aligned;
+
 use super::Evaluation;
 use super::augmentation::Augmentation;
 use super::core::CoreState;
@@ -167,7 +169,8 @@ impl Calibration {
         augmentation: Option<&Augmentation>,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
-            let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes);
+            let mut memory = Aligned::default();
+            let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes, &mut memory);
             let all = pass.each(&core.values, |_, prediction| prediction)?;
             if schedule.spread().contains(&epoch) {
                 for ([sum, squares], &drawn) in self.draws.iter_mut().zip(&all) {

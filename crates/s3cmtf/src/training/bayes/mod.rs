@@ -52,6 +52,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use s3cmtf_kernels::Aligned;
+
 use self::augmentation::Augmentation;
 use self::calibration::Calibration;
 use self::conditional::RowConditional;
@@ -65,6 +67,7 @@ use self::random::{Streams, gamma};
 use self::schedule::Schedule;
 use self::settled::Watched;
 use self::start::Prepared;
+use self::sums::Workspace;
 use self::zeros::Zeros;
 use crate::Error;
 use crate::layout::{Arrangement, MemoryBudget, View};
@@ -110,6 +113,7 @@ pub(crate) struct Sampler {
     /// After that, where the run ends once predictions no longer change: some of these.
     watched: Option<Watched>,
     epoch: u64,
+    workspace: Workspace,
     /// The nodes that share the entries.
     nodes: Nodes,
     /// The time that parts of an epoch take, if that is measured.
@@ -204,7 +208,7 @@ impl Sampler {
                 interrupt,
                 clock: clock.as_ref(),
             }
-            .draw(share.map(|share| (&mut self.average.natural_params[mode], share)))?;
+            .draw(&mut self.workspace, share.map(|share| (&mut self.average.natural_params[mode], share)))?;
             let Some(drawn) = drawn else { return Ok(false) };
             if let Some(clock) = clock {
                 self.took(began, |parts, spent| {
@@ -227,7 +231,8 @@ impl Sampler {
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let nodes = &self.nodes;
         let roots = (self.augmentation.is_none() && zeros.is_none()).then_some(&self.noise.roots[..]);
-        let pass = Pass::new(&self.views[self.lead], (&self.ranks, &factors), roots, nodes);
+        let memory = &mut self.workspace.partner;
+        let pass = Pass::new(&self.views[self.lead], (&self.ranks, &factors), roots, nodes, memory);
         match &mut self.augmentation {
             None => {
                 let (tau, all) = (self.noise.tau, epoch >= CORE_FROM);
@@ -302,6 +307,7 @@ impl Sampler {
         let Some(entries) = self.end_calibration()? else { return Ok(()) };
         // There may be no room for both.
         self.views.clear();
+        self.workspace = Workspace::default();
         self.arrange_all(&entries, budget)?;
         // Draws begin to count anew, and nodes have other rows.
         if self.average.draws > 0 || self.nodes.is_shared() {
@@ -333,7 +339,9 @@ impl Sampler {
             if self.augmentation.is_some() {
                 let (factors, core) = self.current(true)?;
                 let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
-                let pass = Pass::new(calibration.held(), (&self.ranks, &factors), None, &self.nodes);
+                let mut memory = Aligned::default();
+                let given = (&self.ranks[..], &factors[..]);
+                let pass = Pass::new(calibration.held(), given, None, &self.nodes, &mut memory);
                 let held = pass.each(core, |value, sampled| [value, sampled])?;
                 self.augmentation.iter_mut().for_each(|augmentation| augmentation.calibrate(&held));
                 if let Some(augmentation) = &self.augmentation {
@@ -468,7 +476,8 @@ impl Sampler {
         let factors: Vec<&[f32]> = factors.iter().map(Vec::as_slice).collect();
         let (range, largest, averaged) = (self.allowed(), self.frame.range[1], self.is_typical());
         let squares = |view: &View| {
-            let pass = Pass::new(view, (&self.ranks, &factors), None, &self.nodes);
+            let mut memory = Aligned::default();
+            let pass = Pass::new(view, (&self.ranks, &factors), None, &self.nodes, &mut memory);
             match &self.augmentation {
                 None => pass.squared_error(core, &|sampled| likelihood::mean(sampled, range)),
                 Some(augmentation) => {

@@ -15,6 +15,9 @@ use crate::problem::mix;
 /// the cache the second time.
 const ENTRIES: usize = 512;
 
+/// So many numbers of a gradient are summed up over strips by one thread.
+const TOTALS: usize = 256;
+
 /// Predictions of the entries of a view.
 pub(super) struct Pass<'a> {
     pub(super) view: &'a View,
@@ -22,7 +25,7 @@ pub(super) struct Pass<'a> {
     pub(super) factors: &'a [&'a [f32]],
     /// The square roots of the rows' shares of the precision, if predictions are to be multiplied with that of their partner.
     roots: Option<&'a [Vec<f32>]>,
-    pub(super) partner: PartnerRows,
+    pub(super) partner: PartnerRows<'a>,
     pub(super) nodes: &'a Nodes,
 }
 
@@ -51,14 +54,16 @@ enum Visit<'v> {
 }
 
 impl<'a> Pass<'a> {
-    /// Passes over a view; `roots` if entries have precisions of their own.
+    /// Passes over a view; `roots` if entries have precisions of their own. The partner's rows are put in memory that may have been used
+    /// before.
     pub(super) fn new(
         view: &'a View,
         (ranks, factors): (&'a [usize], &'a [&'a [f32]]),
         roots: Option<&'a [Vec<f32>]>,
         nodes: &'a Nodes,
+        memory: &'a mut Aligned,
     ) -> Self {
-        let partner = PartnerRows::new(view, ranks, factors, roots);
+        let partner = PartnerRows::new(view, (ranks, factors), roots, memory);
         Pass { view, ranks, factors, roots, partner, nodes }
     }
 
@@ -165,14 +170,17 @@ impl<'a> Pass<'a> {
     fn strips(&self, core: &[f32], gradient: bool, of: &OfStrip<'_>) -> Result<Passed, Error> {
         let strips = self.view.strips.windows(2);
         let own = parallel::try_map_of(strips, |strip| of(Strip::new(self, core), strip[0]..strip[1]))?;
-        let (sums, gradients): (Vec<f64>, Vec<Vec<f32>>) = own.into_iter().unzip();
-        let gradients = if gradient { gradients.concat() } else { Vec::new() };
+        let sums = own.iter().map(|(sum, _)| *sum).collect();
+        let gradients = if gradient { parallel::concat(&own, |(_, own)| own) } else { Vec::new() };
         let (sums, gradients) = self.nodes.gather_both(sums, gradients)?;
         let mut gradients = gradients.chunks_exact(core.len().max(1));
         let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
-        for strip in gradients {
-            total.iter_mut().zip(strip).for_each(|(total, value)| *total += value);
-        }
+        parallel::chunks_mut(&mut total, TOTALS, |number, totals| {
+            for strip in gradients.clone() {
+                let values = &strip[number * TOTALS..];
+                totals.iter_mut().zip(values).for_each(|(total, value)| *total += value);
+            }
+        });
         let mut sums = sums.into_iter();
         let first = sums.next().unwrap_or_default();
         Ok((sums.fold(first, |total, sum| total + sum), total))

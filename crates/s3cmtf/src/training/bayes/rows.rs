@@ -7,7 +7,7 @@ use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
 use super::parts::RowClock;
-use super::sums::{Others, RowSums, Summer};
+use super::sums::{Others, RowSums, Summer, Workspace};
 use crate::Error;
 use crate::layout::{Block, Piece};
 use crate::parallel;
@@ -25,8 +25,12 @@ impl RowConditional<'_> {
     ///
     /// # Errors
     /// If entries cannot be read.
-    pub(super) fn draw(&self, mean: Option<(&mut NaturalParams, f32)>) -> Result<Option<Drawn>, Error> {
-        let others = Others::new(self);
+    pub(super) fn draw(
+        &self,
+        workspace: &mut Workspace,
+        mean: Option<(&mut NaturalParams, f32)>,
+    ) -> Result<Option<Drawn>, Error> {
+        let others = Others::new(self, workspace);
         let (natural_params, share) =
             mean.map_or((&mut [][..], 0.0), |(mean, share)| (mean.numbers(), share));
         let (natural_params, shared) = self.deal(natural_params);
@@ -104,26 +108,35 @@ impl RowConditional<'_> {
         mut shared: impl Iterator<Item = &'n mut [f32]>,
         share: f32,
     ) -> Drawn {
-        let mut all = Vec::with_capacity(parts.len());
-        let mut drawer = Drawer::new(self, share);
+        let (mut all, mut apart) = (Vec::with_capacity(parts.len()), Vec::new());
         let mut parts = parts.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
                 RowPart::Rows(rows) => all.push(rows),
                 RowPart::Sums(row, sums) => {
-                    let mut drawn = Drawn::default();
-                    drawer.clear();
-                    drawer.add(&sums);
+                    let mut sums = vec![sums];
                     while let Some(RowPart::Sums(_, more)) =
                         parts.next_if(|part| matches!(part, RowPart::Sums(other, _) if *other == row))
                     {
-                        drawer.add(&more);
+                        sums.push(more);
                     }
-                    drawer.draw(row, &mut drawn, shared.next().unwrap_or_default());
-                    all.push(drawn);
+                    apart.push((all.len(), row, sums, shared.next().unwrap_or_default()));
+                    all.push(Drawn::default());
                 }
             }
         }
+        let apart = parallel::map_with(
+            apart,
+            || Drawer::new(self, share),
+            |drawer, (place, row, sums, natural_params)| {
+                let mut drawn = Drawn::default();
+                drawer.clear();
+                sums.iter().for_each(|sums| drawer.add(sums));
+                drawer.draw(row, &mut drawn, natural_params);
+                (place, drawn)
+            },
+        );
+        apart.into_iter().for_each(|(place, drawn)| all[place] = drawn);
         Drawn::concat(&all)
     }
 

@@ -7,6 +7,7 @@ use super::mean::Mean;
 use super::noise::Noise;
 use super::random::{Streams, normal};
 use super::schedule::Schedule;
+use super::sums::Workspace;
 use super::zeros::Zeros;
 use super::{Sampler, calibration, diagonal, posterior, widest};
 use crate::Error;
@@ -105,6 +106,7 @@ impl Prepared {
             calibration: None,
             watched: None,
             epoch: 0,
+            workspace: Workspace::default(),
             nodes: nodes.clone(),
             parts: None,
             frame: Model {

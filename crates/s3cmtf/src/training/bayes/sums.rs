@@ -23,40 +23,49 @@ pub(super) struct RowSums {
     pub(super) values: f64,
 }
 
+/// Memory that is kept from mode to mode.
+#[derive(Default)]
+pub(super) struct Workspace {
+    /// For the partner's rows.
+    pub(super) partner: Aligned,
+    tables: Aligned,
+}
+
 /// What all rows of a mode are summed up with.
-pub(super) struct Others {
+pub(super) struct Others<'m> {
     /// The partner's rows, each times the root of its share.
-    partner: PartnerRows,
+    partner: PartnerRows<'m>,
     /// The core, and what it becomes along the rest of a run: a row per concept of the partner, a number per concept of the mode.
     core: Vec<f32>,
     len: usize,
     /// That, for each row of the only mode of the rest; empty if there are too many.
-    tables: Aligned,
+    tables: &'m [f32],
 }
 
-impl Others {
-    pub(super) fn new(given: &RowConditional<'_>) -> Self {
+impl<'m> Others<'m> {
+    pub(super) fn new(given: &RowConditional<'_>, workspace: &'m mut Workspace) -> Self {
         let view = given.view;
         let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
         let core = CoreOrder::new(given.ranks, &order, view.normal.pad()).pack(given.core);
         let len = given.ranks[view.partner] * view.normal.pad();
-        let tables = match view.rest.as_slice() {
-            [] => Aligned::from(core.clone()),
-            &[rest] => {
-                let rows = given.factors[rest].len() / given.ranks[rest];
-                let mut tables = Aligned::default();
-                if rows <= view.runs && rows * len <= TABLE {
-                    tables = Aligned::new(rows * len);
-                    let (factor, rank) = (given.factors[rest], given.ranks[rest]);
-                    parallel::chunks_mut(tables.as_mut_slice(), len, |row, table| {
-                        view.normal.fold(&core, &factor[row * rank..][..rank], table);
-                    });
-                }
-                tables
-            }
-            _ => Aligned::default(),
+        let rows = match view.rest.as_slice() {
+            [] => 1,
+            &[rest] => given.factors[rest].len() / given.ranks[rest],
+            _ => 0,
         };
-        let partner = PartnerRows::new(view, given.ranks, given.factors, Some(&given.noise.roots));
+        let rows = if rows <= view.runs && rows * len <= TABLE { rows } else { 0 };
+        let tables = workspace.tables.room(rows * len);
+        match view.rest.first() {
+            None => tables.copy_from_slice(&core[..tables.len()]),
+            Some(&rest) => {
+                let (factor, rank) = (given.factors[rest], given.ranks[rest]);
+                parallel::chunks_mut(tables, len, |row, table| {
+                    view.normal.fold(&core, &factor[row * rank..][..rank], table);
+                });
+            }
+        }
+        let given_rows = (given.ranks, given.factors);
+        let partner = PartnerRows::new(view, given_rows, Some(&given.noise.roots), &mut workspace.partner);
         Others { partner, core, len, tables }
     }
 }
@@ -64,7 +73,7 @@ impl Others {
 /// Sums up the entries of one row after the other: the working memory of one thread.
 pub(super) struct Summer<'a> {
     given: &'a RowConditional<'a>,
-    others: &'a Others,
+    others: &'a Others<'a>,
     weights: Vec<f32>,
     t: Aligned,
     /// For each entry of a chunk: which table it has, what its design is multiplied with, that design, and its value times the
@@ -84,7 +93,7 @@ pub(super) struct Summer<'a> {
 }
 
 impl<'a> Summer<'a> {
-    pub(super) fn new(given: &'a RowConditional<'a>, others: &'a Others) -> Self {
+    pub(super) fn new(given: &'a RowConditional<'a>, others: &'a Others<'a>) -> Self {
         let (rank, pad) = (given.ranks[given.view.mode], given.view.normal.pad());
         let (partner, partner_pad) = (given.ranks[given.view.partner], given.view.normal.partner_pad());
         Summer {
@@ -110,7 +119,7 @@ impl<'a> Summer<'a> {
         self.sums.squares.fill(0.0);
         self.sums.products.fill(0.0);
         self.sums.values = 0.0;
-        if self.others.tables.as_slice().is_empty() || self.given.augmentation.is_some() {
+        if self.others.tables.is_empty() || self.given.augmentation.is_some() {
             runs.for_each(|run| self.add_run(block.run(run)));
         } else {
             self.add_runs(block, runs);
@@ -134,7 +143,7 @@ impl<'a> Summer<'a> {
         for (run, length) in block.lengths(runs).enumerate() {
             let (place, root) = of_run(run);
             if length >= long {
-                self.design(self.others.tables.as_slice(), partners, &values[..known]);
+                self.design(self.others.tables, partners, &values[..known]);
                 self.flush();
                 (partners, values) = (&partners[known..], &values[known..]);
                 self.add_long_run(place, root, partners, &values[..length]);
@@ -151,13 +160,13 @@ impl<'a> Summer<'a> {
                 }
                 (known, left) = (known + more, left - more);
                 if known == CHUNK {
-                    self.design(self.others.tables.as_slice(), partners, &values[..CHUNK]);
+                    self.design(self.others.tables, partners, &values[..CHUNK]);
                     self.flush();
                     (known, partners, values) = (0, &partners[CHUNK..], &values[CHUNK..]);
                 }
             }
         }
-        self.design(self.others.tables.as_slice(), partners, values);
+        self.design(self.others.tables, partners, values);
     }
 
     /// Adds the entries of a run which are so many that their sums are taken over the partner's rows, and folded along the table
@@ -176,7 +185,7 @@ impl<'a> Summer<'a> {
         }
         self.squared_roots.fill(root * root);
         self.sums.values += f64::from(root * root) * sum;
-        let table = &self.others.tables.as_slice()[place as usize * self.others.len..][..self.others.len];
+        let table = &self.others.tables[place as usize * self.others.len..][..self.others.len];
         let memory = (&self.numbers[..], self.folded.as_mut_slice());
         normal.fold_pair(
             table,
@@ -191,12 +200,12 @@ impl<'a> Summer<'a> {
     fn add_run(&mut self, run: EntryRun<'_>) {
         let RowConditional { view, ranks, factors, augmentation, streams, .. } = *self.given;
         let mut t = std::mem::take(&mut self.t);
-        let (tables, place) = if self.others.tables.as_slice().is_empty() {
+        let (tables, place) = if self.others.tables.is_empty() {
             let weights = view.weights(factors, ranks, run.rest, &mut self.weights);
             view.normal.fold(&self.others.core, weights, t.as_mut_slice());
             (t.as_slice(), 0)
         } else {
-            (self.others.tables.as_slice(), run.rest.first().copied().unwrap_or(0))
+            (self.others.tables, run.rest.first().copied().unwrap_or(0))
         };
         let root = self.root(run.rest);
         let mut done = 0;

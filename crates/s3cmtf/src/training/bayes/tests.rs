@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
+use s3cmtf_kernels::Aligned;
+
 use super::Sampler;
 use super::augmentation::Augmentation;
 use super::conditional::RowConditional;
@@ -13,6 +15,7 @@ use super::mean::NaturalParams;
 use super::noise::Noise;
 use super::pass::Pass;
 use super::random::{Streams, generator, normal};
+use super::sums::Workspace;
 use super::zeros::Zeros;
 use crate::layout::View;
 use crate::layout::concepts;
@@ -158,7 +161,7 @@ fn rows_come_from_their_normal_distribution() {
             for epoch in 0..DRAWS {
                 let factors = small.slices();
                 let given = small.given(&view, &factors, &noise, None, epoch, &interrupt);
-                let drawn = given.draw(None).unwrap().unwrap();
+                let drawn = given.draw(&mut Workspace::default(), None).unwrap().unwrap();
                 for (row, values) in drawn.rows.chunks(RANKS[mode]).enumerate() {
                     assert_eq!(values[0], 1.0);
                     draws[row].push(values[1..].iter().map(|&value| f64::from(value)).collect::<Vec<f64>>());
@@ -229,7 +232,7 @@ fn rows_of_answers_and_counts_come_from_their_posterior() {
         for epoch in 0..DRAWS {
             let factors = small.slices();
             let given = small.given(&view, &factors, &noise, Some(&augmentation), epoch, &interrupt);
-            let drawn = given.draw(None).unwrap().unwrap();
+            let drawn = given.draw(&mut Workspace::default(), None).unwrap().unwrap();
             small.factors[MODE] = drawn.rows;
             for (sums, row) in sums.iter_mut().zip(small.factors[MODE].chunks(2)) {
                 let value = f64::from(row[1]);
@@ -296,7 +299,8 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
         }
         for view in small.views() {
             let factors = small.slices();
-            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE);
+            let mut memory = Aligned::default();
+            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE, &mut memory);
             assert!(
                 (pass.squared_error(&small.core, &|prediction| prediction).unwrap() / squares - 1.0).abs()
                     < 1e-5
@@ -308,7 +312,8 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
                 }
             };
             close(&got, &gradient, 1e-3 * squares.sqrt());
-            let pass = Pass::new(&view, (small.ranks(), &factors), Some(&roots), &ALONE);
+            let mut memory = Aligned::default();
+            let pass = Pass::new(&view, (small.ranks(), &factors), Some(&roots), &ALONE, &mut memory);
             let layout = pass.layout();
             let got = layout.unpack(&pass.product(&layout.pack(&small.core)).unwrap());
             close(&got, &product, 1e-5 * product.iter().map(|number| number.abs()).fold(1.0, f64::max));
@@ -350,7 +355,8 @@ fn zeros_say_of_rows_and_errors_what_visiting_them_says() {
             let mut conditional = small.given(&view, &factors, &noise, None, 1, &interrupt);
             conditional.zeros = Some(&zeros);
             let mut params = NaturalParams::new(rank, vec![0.0; SIZES[mode] * NaturalParams::len(rank)]);
-            let drawn = conditional.draw(Some((&mut params, 1.0))).unwrap().unwrap();
+            let mean = Some((&mut params, 1.0));
+            let drawn = conditional.draw(&mut Workspace::default(), mean).unwrap().unwrap();
             let mut squares = 0.0;
             for row in 0..SIZES[mode] {
                 let (mut precision, mut pull) = (vec![0.0; rank * rank], vec![0.0; rank]);
@@ -385,7 +391,8 @@ fn zeros_say_of_rows_and_errors_what_visiting_them_says() {
                 }
                 assert!(close(drawn.squares[row], errors), "{} and not {errors}", drawn.squares[row]);
             }
-            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE);
+            let mut memory = Aligned::default();
+            let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE, &mut memory);
             let mut core = CoreState::new(small.ranks(), small.core.clone(), false, &[]);
             core.values.clone_from(&small.core);
             let streams = Streams { seed: 1, epoch: 1 };
@@ -414,7 +421,8 @@ fn the_core_with_zeros_is_drawn_as_if_each_was_visited() {
     let moments = |from: &Small, zeros: Option<f64>| {
         let view = from.views().next().unwrap();
         let factors = from.slices();
-        let pass = Pass::new(&view, (from.ranks(), &factors), None, &ALONE);
+        let mut memory = Aligned::default();
+        let pass = Pass::new(&view, (from.ranks(), &factors), None, &ALONE, &mut memory);
         let given = zeros.map(|weight| Zeros::new(weight, &SIZES[..2]).given(from.ranks(), &from.factors));
         let mut core = CoreState::new(from.ranks(), from.core.clone(), false, &[]);
         let draws = (0..DRAWS).map(|epoch| {
