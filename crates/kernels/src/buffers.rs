@@ -34,8 +34,8 @@ impl Aligned {
         }
     }
 
-    /// So many numbers, all of which are to be written: they are what was there before, and zeros. Memory is kept for the next time, as
-    /// to get new pages of it takes longer than to fill them, and one thread.
+    /// Room for so many numbers, which are whatever was there before: all of them are to be written. The memory is kept for the next
+    /// call, as new pages take longer to get than to fill, and are one thread's work.
     pub fn room(&mut self, len: usize) -> &mut [f32] {
         self.reserve(len);
         &mut self.as_mut_slice()[..len]
