@@ -25,7 +25,7 @@ const LOG_UNITS: [f64; 2] = [0.5, 2.0];
 /// The values of the dispersion that are told apart: from nearly all of a cell's counts being 0 to nearly Poisson. The larger it is,
 /// the smaller is the part of the way that a draw goes, so that there is an end.
 const LEAST_DISPERSION: f64 = 0.05;
-const DISPERSIONS: i32 = 42;
+const DISPERSIONS: usize = 42;
 const STEP: f64 = 1.189_207_115_002_721;
 /// Where predictors of the mean of draws are left as they are.
 const UNCHANGED: [f64; 2] = [1.0, 0.0];
@@ -205,7 +205,9 @@ impl Augmentation {
 
     /// Draws the dispersion, given values and what factors and core add up to.
     pub(super) fn draw_dispersion(&mut self, entries: &[[f32; 2]], generator: &mut Generator) {
-        let values: Vec<f64> = (0..DISPERSIONS).map(|step| LEAST_DISPERSION * STEP.powi(step)).collect();
+        // Not `powi`, whose last digit depends on how far the compiler optimises.
+        let values = std::iter::successors(Some(LEAST_DISPERSION), |value| Some(value * STEP));
+        let values: Vec<f64> = values.take(DISPERSIONS).collect();
         let means: Vec<[f64; 2]> = entries
             .iter()
             .map(|&[value, sampled]| [f64::from(value), likelihood::exp(self.linear(sampled))])
