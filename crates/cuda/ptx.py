@@ -17,10 +17,12 @@ import venv
 import zlib
 
 COMPILER = "nvidia-cuda-nvrtc-cu12==12.0.140"
-# The oldest GPUs that are supported: Volta.
+# The oldest GPUs that are supported: Volta; and those with tensor cores for numbers of 11 bits: Ampere.
 TARGET = "compute_70"
+TENSOR = "compute_80"
 # As in src/device.rs.
 PADS = [4, 8, 12, 16, 24, 32, 48, 64]
+LEAST_TENSOR = 16
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
@@ -49,12 +51,12 @@ def text(get_size, get, program: ctypes.c_void_p) -> str:
     return buffer.value.decode()
 
 
-def build(nvrtc: ctypes.CDLL, source: str, defines: list[str]) -> str:
+def build(nvrtc: ctypes.CDLL, source: str, target: str, defines: list[str]) -> str:
     """The PTX of a source file."""
     program = ctypes.c_void_p()
     include = f'#include "{source}"\n'.encode()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), include, b"module", 0, None, None)
-    options = [f"--gpu-architecture={TARGET}", "--std=c++17", f"--include-path={KERNELS}", *defines]
+    options = [f"--gpu-architecture={target}", "--std=c++17", f"--include-path={KERNELS}", *defines]
     encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     failed = nvrtc.nvrtcCompileProgram(program, len(options), encoded)
     log = text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -78,12 +80,16 @@ def main() -> None:
     if sys.argv[1:] and not check:
         sys.exit(__doc__)
     nvrtc = compiler()
-    modules = {"common": ("common.cu", [])}
-    modules |= {f"pad{pad}": ("pad.cu", [f"--define-macro=PAD={pad}"]) for pad in PADS}
+    modules = {"common": ("common.cu", TARGET, [])}
+    for pad in PADS:
+        define = [f"--define-macro=PAD={pad}"]
+        modules[f"pad{pad}"] = ("pad.cu", TARGET, define)
+        if pad >= LEAST_TENSOR:
+            modules[f"tensor{pad}"] = ("tensor.cu", TENSOR, define)
     PTX.mkdir(exist_ok=True)
     old = []
-    for name, (source, defines) in modules.items():
-        ptx = build(nvrtc, source, defines).encode()
+    for name, (source, target, defines) in modules.items():
+        ptx = build(nvrtc, source, target, defines).encode()
         path = PTX / f"{name}.ptx.gz"
         if not check:
             # Without the time, so that the same text gives the same file.

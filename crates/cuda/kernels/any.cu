@@ -37,11 +37,17 @@ KERNEL sums_any(u32 pad, u32 staged, const Task* __restrict__ tasks, const Entry
 }
 REGISTER(sums_any)
 
-// See leaves.cu; a block for each task, whose threads share an entry's numbers.
+// The product of a design and a row, whose numbers the threads of a block share.
+DEVICE float product_of(u32 pad, const float* design, const float* row, double* room) {
+    double part = 0.0;
+    for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * row[k];
+    return (float)block_sum(part, room);
+}
+
+// See leaves.cu; a block for each task.
 KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, u32, const Entry* __restrict__ entries,
                   const float* designs, const float* __restrict__ node_roots, const float* __restrict__ factor,
-                  const float* __restrict__ row_roots, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                  float lowest, float highest, float* out, double* __restrict__ squares) {
+                  const Scalars* __restrict__ scalars, u64 seed, u32 epoch, float* out, double* __restrict__ squares) {
     Task task = tasks[blockIdx.x];
     double* room = SHARED(double);
     float* sums = reinterpret_cast<float*>(room + blockDim.x);
@@ -54,19 +60,33 @@ KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, u32, const
     float base = node_roots[task.target], scatter = (float)(1.0 / sqrt(scalars->tau));
     double square = 0.0;
     for (u32 entry = task.start; entry < task.end; ++entry) {
-        u32 row = entries[entry].id;
-        const float* there = factor + (u64)row * pad;
-        double part = 0.0;
-        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) part += (double)design[k] * there[k];
-        float prediction = (float)block_sum(part, room), value = entries[entry].value, root = base * row_roots[row], made;
-        float error = visit == ERRORS ? at_most(at_least(prediction, lowest), highest) - value : root * (value - prediction);
-        square += (double)error * error;
-        made = visit == RESIDUALS ? root * (error + sign_of(seed, epoch, entry) * scatter) : root * root * prediction;
-        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * there[k];
+        const float* row = factor + (u64)entries[entry].id * (pad + 8);
+        float prediction = product_of(pad, design, row, room), made = base * base * prediction;
+        if (visit == RESIDUALS) {
+            float error = base * (row[pad] * entries[entry].value - prediction);
+            square += (double)error * error;
+            made = base * (error + sign_of(seed, epoch, entry) * scatter);
+        }
+        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * row[k];
     }
-    if (visit != ERRORS) {
-        for (u32 k = threadIdx.x; k < pad; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
-    }
-    if (threadIdx.x == 0 && visit != WEIGHED) squares[task.slot] = square;
+    for (u32 k = threadIdx.x; k < pad; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
+    if (threadIdx.x == 0 && visit == RESIDUALS) squares[task.slot] = square;
 }
 REGISTER(leaves_any)
+
+// See leaves.cu; a block for each task.
+KERNEL errors_any(u32 pad, const Task* __restrict__ tasks, u32, const Entry* __restrict__ entries,
+                  const float* __restrict__ designs, const float* __restrict__ factor, float lowest, float highest,
+                  double* __restrict__ squares) {
+    Task task = tasks[blockIdx.x];
+    double* room = SHARED(double);
+    double square = 0.0;
+    for (u32 entry = task.start; entry < task.end; ++entry) {
+        Entry now = entries[entry];
+        float prediction = product_of(pad, designs + (u64)task.target * pad, factor + (u64)now.id * pad, room);
+        float error = at_most(at_least(prediction, lowest), highest) - now.value;
+        square += (double)error * error;
+    }
+    if (threadIdx.x == 0) squares[task.slot] = square;
+}
+REGISTER(errors_any)

@@ -2,17 +2,6 @@
 // occurs in its modes and those before; a node's table is what is left of the core along its rows. On the way back, what
 // nodes have is multiplied with their rows and added up in their parents.
 
-// The modes that a level folds at once.
-struct Folding {
-    u32 modes;
-    // The product of their ranks.
-    u32 concepts;
-    u32 ranks[MOST_MODES];
-    u32 pads[MOST_MODES];
-    const float* factors[MOST_MODES];
-    const float* roots[MOST_MODES];
-};
-
 // What a node's rows make of the `k`th combination of concepts.
 DEVICE float weight_of(const Folding& folding, const u32* rows, u32 k) {
     float weight = 1.0f;
@@ -23,7 +12,7 @@ DEVICE float weight_of(const Folding& folding, const u32* rows, u32 k) {
 }
 
 // Nodes' tables, `len` numbers each, and the roots of their rows' shares. If `wide`, tables are as sums read them: multiplied with
-// the root, with the root behind them and so many more float4s long.
+// the root, with the root behind them and so many more float4s long. See leaves.cu for the last level.
 KERNEL fold(u32 wide, const Folding* __restrict__ foldings, const u32* __restrict__ rows,
             const u32* __restrict__ parents, u32 nodes, u32 len, const float* __restrict__ above, const float* __restrict__ roots_above,
             float* __restrict__ tables, float* __restrict__ roots) {
@@ -64,66 +53,176 @@ KERNEL widen(u32 rows, u32 pad, u32 stride, const float* __restrict__ factor, co
 }
 REGISTER(widen)
 
-// So many children at a time have their weights in shared memory.
+// So many children at a time, or fewer, have their weights in shared memory, which are no more than that; and what they have
+// themselves if it is so many float4s at most.
 static const u32 UNFOLDED = 32;
+static const u32 MOST_WEIGHTS = 8192;
+static const u32 STAGED_QUADS = 16;
 
-// For each task, the sum over some children of a node of their weights times what they have. Threads have a float4 of sums each;
-// if that leaves some, several take turns in the children. Only the weights of a block's own concepts are in shared memory, so
-// that it is enough for any number of concepts.
+// For each task, the sum over some children of a node of their weights times what they have. A thread has the sums of four
+// concepts and a float4; if that leaves threads, several take turns in the children. Only the weights of a block's own concepts are in
+// shared memory, so that it is enough for any number of concepts.
 KERNEL unfold(const Folding* __restrict__ foldings, const u32* __restrict__ rows, const Task* __restrict__ tasks, u32 len,
               const float* __restrict__ below, float* __restrict__ out) {
     const Folding& folding = *foldings;
     Task task = tasks[blockIdx.x];
-    u32 concepts = folding.concepts, quads = len / 4, cells = concepts * quads;
+    u32 concepts = folding.concepts, modes = folding.modes, quads = len / 4, cells = (concepts + 3) / 4 * quads;
     u32 turns = blockDim.x / cells > 0 ? blockDim.x / cells : 1;
-    u32 cell = blockIdx.y * blockDim.x + threadIdx.x, turn = 0;
-    if (turns > 1) turn = threadIdx.x / cells, cell = threadIdx.x % cells;
-    bool busy = cell < cells && turn < turns;
-    u32 k = cell / quads, quad = cell % quads, first_concept = 0, end = concepts;
-    if (turns == 1) {
+    u32 cell = blockIdx.y * blockDim.x + threadIdx.x, turn = 0, first_concept = 0, end = concepts;
+    if (turns > 1) {
+        turn = threadIdx.x / cells, cell = threadIdx.x % cells;
+    } else {
         u32 first_cell = blockIdx.y * blockDim.x, rest = cells - first_cell;
-        first_concept = first_cell / quads;
-        end = (first_cell + (rest < blockDim.x ? rest : blockDim.x) - 1) / quads + 1;
+        first_concept = first_cell / quads * 4;
+        u32 behind = ((first_cell + (rest < blockDim.x ? rest : blockDim.x) - 1) / quads + 1) * 4;
+        end = behind < concepts ? behind : concepts;
     }
-    u32 own = end - first_concept;
-    float* weights = SHARED(float);
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (u32 first = task.start; first < task.end; first += UNFOLDED) {
-        u32 some = task.end - first < UNFOLDED ? task.end - first : UNFOLDED;
+    bool busy = cell < cells && turn < turns, staged = quads <= STAGED_QUADS;
+    u32 k = cell / quads * 4, quad = cell % quads, own = end - first_concept;
+    // A power of two of threads for each child, a whole number of float4s.
+    u32 shift = 2;
+    while (1u << shift < own) ++shift;
+    u32 width = 1u << shift, children = UNFOLDED;
+    while (children << shift > MOST_WEIGHTS) children /= 2;
+    float4* values = SHARED(float4);
+    float* weights = reinterpret_cast<float*>(values + (staged ? children * quads : 0));
+    const float4* all = reinterpret_cast<const float4*>(below);
+    float4 sums[4];
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (u32 first = task.start; first < task.end; first += children) {
+        u32 some = task.end - first < children ? task.end - first : children;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < some * own; i += blockDim.x) {
-            u32 child = first + i / own;
-            weights[i] = weight_of(folding, rows + (u64)child * folding.modes, first_concept + i % own);
+        for (u32 i = threadIdx.x; staged && i < some * quads; i += blockDim.x) values[i] = all[(u64)first * quads + i];
+        for (u32 i = threadIdx.x; i < some << shift; i += blockDim.x) {
+            u32 concept = first_concept + (i & (width - 1));
+            const u32* numbers = rows + (u64)(first + (i >> shift)) * modes;
+            float weight = 0.0f;
+            if (concept < end && modes == 1) weight = folding.factors[0][(u64)numbers[0] * folding.pads[0] + concept];
+            if (concept < end && modes > 1) weight = weight_of(folding, numbers, concept);
+            weights[i] = weight;
         }
         __syncthreads();
+        const float4* there = (staged ? values : all + (u64)first * quads) + quad;
+        const float4* mine = reinterpret_cast<const float4*>(weights + k - first_concept);
         for (u32 i = turn; busy && i < some; i += turns) {
-            float4 there = reinterpret_cast<const float4*>(below)[(u64)(first + i) * quads + quad];
-            float weight = weights[i * own + k - first_concept];
-            sum.x += weight * there.x, sum.y += weight * there.y, sum.z += weight * there.z, sum.w += weight * there.w;
+            float4 value = there[i * quads], weight = mine[i << (shift - 2)];
+#pragma unroll
+            for (u32 j = 0; j < 4; ++j) {
+                float by = j == 0 ? weight.x : j == 1 ? weight.y : j == 2 ? weight.z : weight.w;
+                sums[j].x += by * value.x, sums[j].y += by * value.y, sums[j].z += by * value.z, sums[j].w += by * value.w;
+            }
         }
     }
     if (turns > 1) {
-        // Weights are no longer needed; there is room for a float4 of each thread.
-        __syncthreads();
+        // Weights are no longer needed; there is room for a thread's sums.
         float4* room = SHARED(float4);
-        room[threadIdx.x] = sum;
         __syncthreads();
-        for (u32 other = 1; busy && turn == 0 && other < turns; ++other) {
-            float4 there = room[other * cells + cell];
-            sum.x += there.x, sum.y += there.y, sum.z += there.z, sum.w += there.w;
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) room[j * blockDim.x + threadIdx.x] = sums[j];
+        __syncthreads();
+        // And each of the first has one of them to add up.
+        for (u32 i = threadIdx.x; i < 4 * cells; i += blockDim.x) {
+            u32 place = i % cells, concept = place / quads * 4 + i / cells;
+            if (concept >= concepts) continue;
+            const float4* parts = room + i / cells * blockDim.x + place;
+            float4 sum = parts[0];
+            for (u32 other = 1; other < turns; ++other) {
+                float4 part = parts[other * cells];
+                sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
+            }
+            reinterpret_cast<float4*>(out)[((u64)task.slot * concepts + concept) * quads + place % quads] = sum;
+        }
+        return;
+    }
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j) {
+        if (busy && k + j < concepts) {
+            reinterpret_cast<float4*>(out)[((u64)task.slot * concepts + k + j) * quads + quad] = sums[j];
         }
     }
-    if (busy && turn == 0) reinterpret_cast<float4*>(out)[(u64)task.slot * cells + cell] = sum;
 }
 REGISTER(unfold)
 
-// The slots of targets that several tasks share.
+// The same where a level is of one mode and a warp has all sums of a task: without shared memory.
+KERNEL unfold_few(const Folding* __restrict__ foldings, const u32* __restrict__ rows, const Task* __restrict__ tasks, u32 count,
+                  u32 len, const float* __restrict__ below, float* __restrict__ out) {
+    static const u32 MOST_GROUPS = 8, AT_A_TIME = 4;
+    const Folding& folding = *foldings;
+    u32 place = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+    Task task = {0, 0, NONE, 0};
+    if (place < count) task = tasks[place];
+    u32 concepts = folding.concepts, quads = len / 4, cells = (concepts + 3) / 4 * quads;
+    u32 groups = 32 / cells < MOST_GROUPS ? 32 / cells : MOST_GROUPS, group = lane / cells, cell = lane % cells;
+    u32 k = cell / quads, quad = cell % quads, width = folding.pads[0] / 4;
+    const float4* factor = reinterpret_cast<const float4*>(folding.factors[0]) + k;
+    const float4* values = reinterpret_cast<const float4*>(below) + quad;
+    float4 sums[4];
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j) sums[j] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    u32 end = group < groups ? task.end : 0;
+    for (u32 first = task.start + group; first < end; first += AT_A_TIME * groups) {
+        float4 weight[AT_A_TIME], value[AT_A_TIME];
+#pragma unroll
+        for (u32 i = 0; i < AT_A_TIME; ++i) {
+            u32 child = first + i * groups;
+            weight[i] = value[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if (child < end) weight[i] = factor[(u64)rows[child] * width], value[i] = values[(u64)child * quads];
+        }
+#pragma unroll
+        for (u32 i = 0; i < AT_A_TIME; ++i) {
+#pragma unroll
+            for (u32 j = 0; j < 4; ++j) {
+                float by = j == 0 ? weight[i].x : j == 1 ? weight[i].y : j == 2 ? weight[i].z : weight[i].w;
+                sums[j].x += by * value[i].x, sums[j].y += by * value[i].y;
+                sums[j].z += by * value[i].z, sums[j].w += by * value[i].w;
+            }
+        }
+    }
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j) {
+        float4 sum = sums[j];
+        for (u32 other = 1; other < groups; ++other) {
+            u32 there = (lane + other * cells) % 32;
+            sum.x += __shfl_sync(WHOLE_WARP, sums[j].x, there), sum.y += __shfl_sync(WHOLE_WARP, sums[j].y, there);
+            sum.z += __shfl_sync(WHOLE_WARP, sums[j].z, there), sum.w += __shfl_sync(WHOLE_WARP, sums[j].w, there);
+        }
+        u32 concept = 4 * k + j;
+        if (task.slot != NONE && group == 0 && concept < concepts) {
+            reinterpret_cast<float4*>(out)[((u64)task.slot * concepts + concept) * quads + quad] = sum;
+        }
+    }
+}
+REGISTER(unfold_few)
+
+// The slots of targets that several tasks share. If they are many, threads of a block take turns in the slots of a number, those of
+// whole warps. A thread reads some of them at a time.
 KERNEL join(const Split* __restrict__ splits, u32 len, float* __restrict__ slots) {
+    static const u32 MANY = 32, AT_A_TIME = 8;
     Split split = splits[blockIdx.x];
-    for (u32 i = blockIdx.y * blockDim.x + threadIdx.x; i < len; i += gridDim.y * blockDim.x) {
+    u32 turns = split.count >= MANY ? blockDim.x / 32 : 1, columns = blockDim.x / turns;
+    u32 turn = threadIdx.x / columns, column = threadIdx.x % columns;
+    double* room = SHARED(double);
+    for (u32 first = blockIdx.y * columns; first < len; first += gridDim.y * columns) {
+        u32 i = first + column;
         double sum = 0.0;
-        for (u32 part = 0; part < split.count; ++part) sum += slots[(u64)(split.first + part) * len + i];
-        slots[(u64)split.target * len + i] = (float)sum;
+        for (u32 part = turn; i < len && part < split.count; part += AT_A_TIME * turns) {
+            float some[AT_A_TIME];
+#pragma unroll
+            for (u32 j = 0; j < AT_A_TIME; ++j) {
+                u32 there = part + j * turns;
+                some[j] = there < split.count ? slots[(u64)(split.first + there) * len + i] : 0.0f;
+            }
+#pragma unroll
+            for (u32 j = 0; j < AT_A_TIME; ++j) sum += some[j];
+        }
+        if (turns > 1) {
+            __syncthreads();
+            room[threadIdx.x] = sum;
+            __syncthreads();
+            for (u32 other = 1; turn == 0 && other < turns; ++other) sum += room[other * columns + column];
+        }
+        if (turn == 0 && i < len) slots[(u64)split.target * len + i] = (float)sum;
     }
 }
 REGISTER(join)

@@ -16,6 +16,28 @@ extern __shared__ __align__(16) unsigned char shared_memory[];
 #define BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 #define REGISTER(kernel)
 #define READ_ONCE(from) __ldcs(from)
+
+#if __CUDA_ARCH__ >= 800
+// A number of 11 bits, as tensor cores multiply them.
+struct Short {
+    u32 bits;
+};
+
+__device__ __forceinline__ Short shorten(float number) {
+    Short made;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(made.bits) : "f"(number));
+    return made;
+}
+
+__device__ __forceinline__ float lengthen(Short number) { return __uint_as_float(number.bits); }
+
+// Adds the product of a matrix of 16 x 8 and one of 8 x 8 to one of 16 x 8, of which each lane of a warp has a part.
+__device__ __forceinline__ void multiply_add(float (&sum)[4], const Short (&a)[4], const Short (&b)[2]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0].bits), "r"(a[1].bits), "r"(a[2].bits), "r"(a[3].bits), "r"(b[0].bits), "r"(b[1].bits));
+}
+#endif
 #endif
 
 static const u32 WHOLE_WARP = 0xffffffffu;
@@ -59,8 +81,6 @@ enum Visit {
     RESIDUALS = 0,
     // Predictions times their precision.
     WEIGHED = 1,
-    // The sum of squared errors of predictions cut off at a range.
-    ERRORS = 2,
 };
 
 // The concept of each mode that is its offset.
@@ -126,6 +146,17 @@ DEVICE u32 set_of(const Shape& shape, u32 place) {
     return set;
 }
 
+// The modes that a level folds at once.
+struct Folding {
+    u32 modes;
+    // The product of their ranks.
+    u32 concepts;
+    u32 ranks[MOST_MODES];
+    u32 pads[MOST_MODES];
+    const float* factors[MOST_MODES];
+    const float* roots[MOST_MODES];
+};
+
 // Part of the work on a target (a row or a node): some of its elements, and where the sum over them goes.
 struct Task {
     u32 start;
@@ -166,6 +197,17 @@ DEVICE double block_sum(double value, double* room) {
     for (u32 i = 0; i < few; ++i) sum += room[i];
     __syncthreads();
     return sum;
+}
+
+// Adds up what two lanes have, each keeping a half.
+template <int HALF, int SUMS>
+DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
+    bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < HALF; ++i) {
+        float other = __shfl_xor_sync(WHOLE_WARP, upper ? sums[i] : sums[i + HALF], mask);
+        sums[i] = (upper ? sums[i + HALF] : sums[i]) + other;
+    }
 }
 
 // Random numbers: Philox 4x32 with 10 rounds. Its counter says what a number is for, so draws depend on nothing else.

@@ -1,9 +1,14 @@
-// One module of kernels for the emulator: that of a padded rank, or what all ranks share; and the way in. Each is a library of its
+// One module of kernels for the emulator: that of a padded rank, that of its tensor cores, or what all ranks share; and the way in. Each is a library of its
 // own, whose other names are hidden, so that no two share any state.
 #define EMULATED
 #include "device.h"
 
-#ifdef PAD
+#ifdef TENSOR
+#define MODULE PASTE(tensor, PAD)
+namespace MODULE {
+#include "tensor.cu"
+}
+#elif defined(PAD)
 #define MODULE PASTE(pad, PAD)
 namespace MODULE {
 #include "pad.cu"

@@ -73,6 +73,7 @@ struct State {
     Fiber* running;
     Barrier block_barrier, warp_barriers[MOST_THREADS / WARP];
     double exchanged[MOST_THREADS];
+    float matrices[MOST_THREADS][6];
     void (*body)(void*);
     void* argument;
     Dim3 grid_dim, block_dim, block_idx, thread_idx;
@@ -204,6 +205,37 @@ T shuffle(T value, int lane) {
     return other;
 }
 }  // namespace emulator
+
+// What tensor cores do, see device.h.
+struct Short {
+    float number;
+};
+
+inline Short shorten(float number) {
+    unsigned bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    // To the nearest of 11 bits; what is no number stays none.
+    if (number - number == 0.0f) bits = (bits + 0x1000u) & ~0x1fffu;
+    return {__uint_as_float(bits)};
+}
+
+inline float lengthen(Short number) { return number.number; }
+
+inline void multiply_add(float (&sum)[4], const Short (&a)[4], const Short (&b)[2]) {
+    using emulator::state;
+    unsigned thread = state->running->thread, warp = thread / emulator::WARP, lane = thread % emulator::WARP;
+    auto all = state->matrices + warp * emulator::WARP;
+    for (int i = 0; i < 4; ++i) all[lane][i] = a[i].number;
+    for (int i = 0; i < 2; ++i) all[lane][4 + i] = b[i].number;
+    emulator::wait(state->warp_barriers[warp], emulator::WARP);
+    for (unsigned i = 0; i < 4; ++i) {
+        unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        for (unsigned k = 0; k < 8; ++k) {
+            sum[i] += all[row % 8 * 4 + k % 4][row / 8 + k / 4 * 2] * all[column * 4 + k % 4][4 + k / 4];
+        }
+    }
+    emulator::wait(state->warp_barriers[warp], emulator::WARP);
+}
 
 #define threadIdx emulator::state->thread_idx
 #define blockIdx emulator::state->block_idx

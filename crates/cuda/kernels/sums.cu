@@ -27,17 +27,6 @@ DEVICE void add_design(const float (&design)[PAD], float value, float sign, floa
     }
 }
 
-// Adds up what two lanes have, each keeping a half.
-template <int HALF, int SUMS>
-DEVICE void halve(float (&sums)[SUMS], u32 lane, int mask) {
-    bool upper = (lane & mask) != 0;
-#pragma unroll
-    for (int i = 0; i < HALF; ++i) {
-        float other = __shfl_xor_sync(WHOLE_WARP, upper ? sums[i] : sums[i + HALF], mask);
-        sums[i] = (upper ? sums[i + HALF] : sums[i]) + other;
-    }
-}
-
 template <bool SIGNED>
 DEVICE void sum_up(const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
                    const float* __restrict__ designs, u64 seed, u32 epoch, float* __restrict__ out, float* __restrict__ squares) {

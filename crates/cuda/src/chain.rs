@@ -5,19 +5,24 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
-use crate::device::{Array, Device, MOST_BLOCKS, Module, launch, pad, stride};
-use crate::tasks::Tasks;
+use crate::device::{Array, Device, MOST_BLOCKS, Module, PADS, launch, pad, stride};
+use crate::tasks::{Tasks, longest};
 
 /// No more modes than this: kernels have room for so many.
 pub(crate) const MOST_MODES: usize = 8;
-/// The most entries of a task of leaves, and the most children of one that goes back up.
-const LEAVES: u32 = 1024;
-const CHILDREN: u32 = 512;
+/// How many tasks of leaves there are at least, if these have no fewer entries and no more; and of children that go back up.
+const LEAVES: (usize, [u32; 2]) = (1 << 16, [64, 1024]);
+const CHILDREN: (usize, [u32; 2]) = (1 << 14, [32, 512]);
 /// The same for the children of the core itself, if they are few, and into how many tasks they are divided otherwise.
 const FIRST: u32 = 8;
 const FIRST_TASKS: usize = 512;
-/// As in chain.cu: so many children at a time have their weights in shared memory.
+/// As in chain.cu: so many children at a time have their weights in shared memory, no more than these, and what they have
+/// themselves if it is no more float4s.
 const UNFOLDED: usize = 32;
+const MOST_WEIGHTS: usize = 8192;
+const STAGED_QUADS: usize = 16;
+/// Threads of a block that folds the last level, and of one whose warps have a task each.
+const FEW: usize = 128;
 /// The most numbers of a core: so many cells of four, 256 in a block, are as many blocks as a launch may have in this direction.
 pub(crate) const MOST_CORE: usize = MOST_BLOCKS[1] * 256 * 4;
 /// A place that comes from nowhere.
@@ -48,9 +53,9 @@ impl<D: Device> Work<D> {
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
     pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
-        let grid = [self.split, len.div_ceil(4 * THREADS).min(MOST_BLOCKS[1])];
-        let threads = len.next_multiple_of(32).min(THREADS);
-        launch!(device, Module::Common, "join", grid, threads, 0, &self.splits, len as u32, slots)
+        let threads = len.next_multiple_of(32).clamp(FEW, THREADS);
+        let grid = [self.split, len.div_ceil(threads).min(MOST_BLOCKS[1])];
+        launch!(device, Module::Common, "join", grid, threads, 8 * threads, &self.splits, len as u32, slots)
     }
 }
 
@@ -186,7 +191,12 @@ impl<D: Device> Chain<D> {
         let mut len = pack.len();
         let mut levels = Vec::new();
         for level in &arranged.levels {
-            let most = if levels.is_empty() { first_children(level.parents.len(), len) } else { CHILDREN };
+            let nodes = level.parents.len();
+            let most = if levels.is_empty() {
+                first_children(nodes, len)
+            } else {
+                longest(nodes, CHILDREN.0, CHILDREN.1)
+            };
             let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
@@ -212,7 +222,7 @@ impl<D: Device> Chain<D> {
             leaf,
             count: entries.len(),
             entries: Array::new(device, &entries)?,
-            leaves: Work::new(device, starts, LEAVES)?,
+            leaves: Work::new(device, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
             levels,
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
@@ -271,25 +281,38 @@ impl<D: Device> Chain<D> {
         gather(device, &self.pack, core, &tables.numbers[0])?;
         for (number, level) in self.levels.iter().enumerate() {
             let more = (stride(level.len) - level.len) as u32 / 4;
-            let grid = [(level.nodes * level.len / 4).div_ceil(THREADS), 1];
-            launch!(
-                device,
-                Module::Common,
-                "fold",
-                grid,
-                THREADS,
-                0,
-                if wide && number + 1 == self.levels.len() { more } else { 0 },
-                &level.foldings[which as usize],
-                &level.rows,
-                &level.parents,
-                level.nodes as u32,
-                level.len as u32,
-                &tables.numbers[number],
-                &tables.roots[number],
-                &tables.numbers[number + 1],
-                &tables.roots[number + 1],
-            )?;
+            let more = if wide && number + 1 == self.levels.len() { more } else { 0 };
+            let foldings = &level.foldings[which as usize];
+            let (numbers, roots) = (&tables.numbers[number], &tables.roots[number]);
+            let out = [&tables.numbers[number + 1], &tables.roots[number + 1]];
+            let pad = PADS.iter().find(|&&pad| pad as usize == level.len);
+            match pad {
+                Some(&pad) if number + 1 == self.levels.len() && level.modes.len() == 1 => launch!(
+                    device,
+                    Module::Pad(pad),
+                    "fold_last",
+                    [level.nodes.div_ceil(FEW), 1],
+                    FEW,
+                    FEW * (stride(level.len) + 4) * 4,
+                    pad,
+                    more,
+                    foldings,
+                    &level.rows,
+                    &level.parents,
+                    level.nodes as u32,
+                    numbers,
+                    roots,
+                    out[0],
+                    out[1],
+                )?,
+                _ => fold(
+                    device,
+                    (level.nodes, level.len, more),
+                    (foldings, [&level.rows, &level.parents]),
+                    [numbers, roots],
+                    out,
+                )?,
+            }
         }
         Ok(())
     }
@@ -301,11 +324,34 @@ impl<D: Device> Chain<D> {
                 return Err(Error::Problem("this chain has no way back".to_owned()));
             };
             let quads = level.len / 4;
-            let cells = level.concepts * quads;
+            let cells = level.concepts.div_ceil(4) * quads;
+            let foldings = &level.foldings[Which::Draw as usize];
+            if level.modes.len() == 1 && cells <= 32 {
+                launch!(
+                    device,
+                    Module::Common,
+                    "unfold_few",
+                    [children.count.div_ceil(FEW / 32), 1],
+                    FEW,
+                    0,
+                    foldings,
+                    &level.rows,
+                    &children.tasks,
+                    children.count as u32,
+                    level.len as u32,
+                    &tables.numbers[number + 1],
+                    &tables.numbers[number],
+                )?;
+                children.join(device, level.concepts * level.len, &tables.numbers[number])?;
+                continue;
+            }
             let threads: usize = if cells > 128 { 256 } else { 128 };
-            // As in chain.cu: the weights of some children for the concepts of a block, or a float4 of each thread.
-            let concepts = level.concepts.min(threads.div_ceil(quads) + 1);
-            let shared = (UNFOLDED * concepts * 4).max(threads * 16);
+            // As in chain.cu: of some children what they have, if that is not too much, and the weights for the concepts of a
+            // block; or the sums of each thread.
+            let concepts = level.concepts.min(4 * (threads.div_ceil(quads) + 1)).next_power_of_two().max(4);
+            let staged = if quads <= STAGED_QUADS { quads } else { 0 };
+            let shared =
+                ((UNFOLDED * concepts).min(MOST_WEIGHTS) * 4 + UNFOLDED * staged * 16).max(threads * 64);
             let grid = [children.count, cells.div_ceil(threads)];
             launch!(
                 device,
@@ -314,7 +360,7 @@ impl<D: Device> Chain<D> {
                 grid,
                 threads,
                 shared,
-                &level.foldings[Which::Draw as usize],
+                foldings,
                 &level.rows,
                 &children.tasks,
                 level.len as u32,
@@ -325,6 +371,37 @@ impl<D: Device> Chain<D> {
         }
         gather(device, &self.unpack, &tables.numbers[0], core)
     }
+}
+
+/// Folds so many nodes' tables of so many numbers, and so many float4s more, with their roots, from those of their parents: how, and
+/// their rows and parents, see chain.cu.
+pub(crate) fn fold<D: Device>(
+    device: &D,
+    (nodes, len, more): (usize, usize, u32),
+    (foldings, [rows, parents]): (&Array<D, u64>, [&Array<D, u32>; 2]),
+    [numbers, roots_above]: [&Array<D, f32>; 2],
+    [tables, roots]: [&Array<D, f32>; 2],
+) -> Result<(), Error> {
+    let grid = [(nodes * len / 4).div_ceil(THREADS), 1];
+    let (nodes, len) = (nodes as u32, len as u32);
+    launch!(
+        device,
+        Module::Common,
+        "fold",
+        grid,
+        THREADS,
+        0,
+        more,
+        foldings,
+        rows,
+        parents,
+        nodes,
+        len,
+        numbers,
+        roots_above,
+        tables,
+        roots,
+    )
 }
 
 /// The most children of a task that goes back to a core of so many numbers: the sums of all tasks have to have room.

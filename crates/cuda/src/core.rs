@@ -100,12 +100,11 @@ impl<D: Device> Core<D> {
     }
 }
 
-/// What a pass makes of predictions, see leaves.cu.
+/// What a pass makes of predictions, see device.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
     Residuals = 0,
     Weighed = 1,
-    Errors = 2,
 }
 
 impl<D: Device> Sampler<D> {
@@ -224,31 +223,22 @@ impl<D: Device> Sampler<D> {
         if self.pass_tuples(visit)? {
             return Ok(());
         }
-        self.visit(&self.lead, visit, &self.draw, epoch, [f32::NEG_INFINITY, f32::INFINITY])?;
+        self.visit(&self.lead, visit, epoch)?;
         let (nodes, _) = self.tables.last(&self.lead);
         self.lead.leaves.join(&self.device, self.pads[self.lead.leaf], nodes)
     }
 
-    /// Visits the entries of a chain whose nodes have designs.
-    pub(crate) fn visit(
-        &self,
-        chain: &Chain<D>,
-        visit: Visit,
-        model: &Model<D>,
-        epoch: u32,
-        range: [f32; 2],
-    ) -> Result<(), Error> {
+    /// Visits the entries of a chain whose nodes have designs and whose leaf is the lead's.
+    pub(crate) fn visit(&self, chain: &Chain<D>, visit: Visit, epoch: u32) -> Result<(), Error> {
         let (device, seed, scalars, squares) = (&self.device, self.seed, &self.scalars, &self.pass_squares);
-        let pad = self.pads[chain.leaf];
+        let (pad, factor) = (self.pads[chain.leaf], &self.lead_rows);
         let (nodes, node_roots) = self.tables.last(chain);
-        let (factor, row_roots) = (&model.factors[chain.leaf], &self.roots[chain.leaf]);
         let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
-        let (entries, [lowest, highest]) = (&chain.entries, range);
-        let (module, kernel, grid, shared) = if PADS.contains(&(pad as u32)) {
-            (Module::Pad(pad as u32), "leaves", (8 * count).div_ceil(LEAF_THREADS), 0)
-        } else {
-            (Module::Common, "leaves_any", count, LEAF_THREADS * 8 + 2 * pad * 4)
+        let (module, kernel, grid) = match lanes(pad) {
+            Some((module, lanes)) => (module, "leaves", (lanes * count).div_ceil(LEAF_THREADS)),
+            None => (Module::Common, "leaves_any", count),
         };
+        let shared = if module == Module::Common { LEAF_THREADS * 8 + 2 * pad * 4 } else { 0 };
         launch!(
             device,
             module,
@@ -260,18 +250,49 @@ impl<D: Device> Sampler<D> {
             visit as u32,
             tasks,
             count as u32,
-            entries,
+            &chain.entries,
             nodes,
             node_roots,
             factor,
-            row_roots,
             scalars,
             seed,
             epoch,
-            lowest,
-            highest,
             nodes,
             squares
+        )
+    }
+
+    /// The squared errors of a chain's tasks, whose nodes have designs of a model.
+    pub(crate) fn errors(
+        &self,
+        chain: &Chain<D>,
+        model: &Model<D>,
+        [lowest, highest]: [f32; 2],
+    ) -> Result<(), Error> {
+        let pad = self.pads[chain.leaf];
+        let (nodes, factor) = (self.tables.last(chain).0, &model.factors[chain.leaf]);
+        let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
+        let (module, kernel, grid) = match lanes(pad) {
+            Some((module, lanes)) => (module, "errors", (lanes * count).div_ceil(LEAF_THREADS)),
+            None => (Module::Common, "errors_any", count),
+        };
+        let shared = if module == Module::Common { LEAF_THREADS * 8 } else { 0 };
+        launch!(
+            &self.device,
+            module,
+            kernel,
+            [grid, 1],
+            LEAF_THREADS,
+            shared,
+            pad as u32,
+            tasks,
+            count as u32,
+            &chain.entries,
+            nodes,
+            factor,
+            lowest,
+            highest,
+            &self.pass_squares
         )
     }
 
@@ -310,6 +331,12 @@ impl<D: Device> Sampler<D> {
             scalars
         )
     }
+}
+
+/// The module of a padded rank, if it has one, and how many threads share a task of its leaves, see leaves.cu.
+fn lanes(pad: usize) -> Option<(Module, usize)> {
+    let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
+    Some((module, (pad / 4).next_power_of_two()))
 }
 
 /// How many blocks add up the squared errors of a chain.

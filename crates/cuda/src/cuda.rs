@@ -14,6 +14,8 @@ use crate::device::{Device, Launch, Module};
 const LEAST_DRIVER: i32 = 12_000;
 /// The oldest GPU, by the major part of its compute capability.
 const LEAST_DEVICE: i32 = 7;
+/// The oldest with tensor cores for numbers of 11 bits.
+const LEAST_TENSOR: i32 = 8;
 /// A block has more shared memory than this only if it is asked for.
 const PLAIN_SHARED: u32 = 48 << 10;
 
@@ -29,7 +31,12 @@ fn text(module: Module) -> Option<&'static [u8]> {
         Module::Pad(32) => include_bytes!("../ptx/pad32.ptx.gz"),
         Module::Pad(48) => include_bytes!("../ptx/pad48.ptx.gz"),
         Module::Pad(64) => include_bytes!("../ptx/pad64.ptx.gz"),
-        Module::Pad(_) => return None,
+        Module::Tensor(16) => include_bytes!("../ptx/tensor16.ptx.gz"),
+        Module::Tensor(24) => include_bytes!("../ptx/tensor24.ptx.gz"),
+        Module::Tensor(32) => include_bytes!("../ptx/tensor32.ptx.gz"),
+        Module::Tensor(48) => include_bytes!("../ptx/tensor48.ptx.gz"),
+        Module::Tensor(64) => include_bytes!("../ptx/tensor64.ptx.gz"),
+        Module::Pad(_) | Module::Tensor(_) => return None,
     })
 }
 
@@ -37,6 +44,7 @@ fn text(module: Module) -> Option<&'static [u8]> {
 pub struct CudaDevice {
     context: Arc<Context>,
     modules: Mutex<Modules>,
+    tensor: bool,
 }
 
 impl Drop for CudaDevice {
@@ -131,7 +139,7 @@ impl CudaDevice {
         let context = unsafe { result::primary_ctx::retain(device) }
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
         let context = Arc::new(Context { device, context });
-        Ok(CudaDevice { context, modules: Mutex::default() })
+        Ok(CudaDevice { context, modules: Mutex::default(), tensor: major >= LEAST_TENSOR })
     }
 
     /// What the maker calls it.
@@ -259,6 +267,10 @@ impl Device for CudaDevice {
             )
         }
         .map_err(|error| failed(launch.kernel, error))
+    }
+
+    fn has_tensor_cores(&self) -> bool {
+        self.tensor
     }
 
     fn synchronise(&self) -> Result<(), Error> {

@@ -7,16 +7,21 @@ use bytemuck::Pod;
 use crate::Error;
 
 /// A set of kernels that were compiled together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Module {
     /// Those whose ranks are parameters.
     Common,
     /// Those of a padded rank, one of [`PADS`].
     Pad(u32),
+    /// Those of a padded rank, one of [`PADS`] from 16 on, for GPUs that have tensor cores for numbers of 11 bits.
+    Tensor(u32),
 }
 
 /// The padded ranks that have a module of their own.
 pub const PADS: [u32; 8] = [4, 8, 12, 16, 24, 32, 48, 64];
+
+/// The least padded rank whose sums are worth tensor cores.
+pub(crate) const LEAST_TENSOR: u32 = 16;
 
 /// Where threads of a kernel are, and with what.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +74,9 @@ pub trait Device {
     /// # Safety
     /// The arguments must be those that the kernel has, and what they point to must be as long as it expects.
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error>;
+
+    /// Whether there are tensor cores for [`Module::Tensor`].
+    fn has_tensor_cores(&self) -> bool;
 
     /// Waits for all that was launched.
     ///

@@ -15,7 +15,7 @@ use crate::device::{Device, Launch, Module};
 type Run = unsafe extern "C" fn(*const c_char, *const c_uint, c_uint, c_uint, *mut *mut c_void) -> c_int;
 
 /// A library for each module that was needed so far, in which each thread has a device of its own.
-static LIBRARIES: Mutex<BTreeMap<Option<u32>, &'static OnceLock<Library>>> = Mutex::new(BTreeMap::new());
+static LIBRARIES: Mutex<BTreeMap<Module, &'static OnceLock<Library>>> = Mutex::new(BTreeMap::new());
 
 /// Memory of the host, of which kernels have the address.
 pub struct EmulatorMemory(Box<[UnsafeCell<u128>]>);
@@ -27,8 +27,8 @@ unsafe impl Send for EmulatorMemory {}
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Emulator;
 
-/// Compiles the module of a padded rank, or what all ranks share.
-fn compile(pad: Option<u32>) -> Library {
+/// Compiles a module.
+fn compile(module: Module) -> Library {
     let folder = tempfile::tempdir().expect("a folder for the kernels");
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
     let path = folder.path().join("kernels.so");
@@ -36,7 +36,11 @@ fn compile(pad: Option<u32>) -> Library {
     command.args(["-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-shared", "-o"]).arg(&path);
     // Fibers jump from stack to stack, which some systems' compilers take for an attack unless told otherwise.
     command.args(["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=0"]);
-    command.args(pad.map(|pad| format!("-DPAD={pad}")));
+    match module {
+        Module::Common => {}
+        Module::Pad(pad) => _ = command.arg(format!("-DPAD={pad}")),
+        Module::Tensor(pad) => _ = command.args([format!("-DPAD={pad}"), "-DTENSOR".to_owned()]),
+    }
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels").join("emulator.cpp"));
     let status = command.status().unwrap_or_else(|error| {
         panic!("a C++ compiler is needed for these tests, and {} cannot be run: {error}", compiler.display())
@@ -48,14 +52,10 @@ fn compile(pad: Option<u32>) -> Library {
 
 /// The library of a module; who needs one that is being compiled waits for it, and others go on.
 fn library(module: Module) -> &'static Library {
-    let pad = match module {
-        Module::Common => None,
-        Module::Pad(pad) => Some(pad),
-    };
     let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let library = *libraries.entry(pad).or_insert_with(|| Box::leak(Box::default()));
+    let library = *libraries.entry(module).or_insert_with(|| Box::leak(Box::default()));
     drop(libraries);
-    library.get_or_init(|| compile(pad))
+    library.get_or_init(|| compile(module))
 }
 
 impl Device for Emulator {
@@ -104,6 +104,10 @@ impl Device for Emulator {
             3 => failed("it has written behind its shared memory"),
             _ => Err(missing()),
         }
+    }
+
+    fn has_tensor_cores(&self) -> bool {
+        true
     }
 
     fn synchronise(&self) -> Result<(), Error> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::Error;
 use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
 use crate::chain::{Chain, Frame, Purpose, Which};
-use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch};
 use crate::sampler::Sampler;
 use crate::scalars;
@@ -86,7 +85,7 @@ impl<D: Device> Sampler<D> {
         let chain = of.map_or(&self.lead, |of| &of.chain);
         chain.descend(device, &self.tables, which, &model.core, false)?;
         self.clear_squares(chain)?;
-        self.visit(chain, Visit::Errors, model, 0, range)?;
+        self.errors(chain, model, range)?;
         self.add_squares(chain)?;
         self.take_squares(chain, None)?;
         Ok(self.scalars.get(device)?[scalars::SQUARES])

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::chain::{Frame, Model};
 use crate::core::Core;
-use crate::device::{Array, Device, pad};
+use crate::device::{Array, Device, pad, stride};
 use crate::rows::scratch;
 use crate::sampler::{Sampler, parts_len, slots_of, sums_len};
 use crate::setup::check_core;
@@ -53,7 +53,9 @@ impl<D: Device> Sampler<D> {
     fn fold_anew(&mut self) -> Result<(), Error> {
         let (device, rows, ranks, pads) = (&self.device, &self.rows, &self.ranks, &self.pads);
         let frame = Frame { device, ranks, models: [&self.draw, &self.mean_model], roots: &self.roots };
+        let leaf = self.lead.leaf;
         self.lead.resize(&frame)?;
+        self.lead_rows.grow(device, rows[leaf] * stride(pads[leaf]))?;
         self.tables.fit(device, &self.lead)?;
         for work in self.work.iter_mut().flatten() {
             work.resize(&frame)?;
@@ -62,7 +64,7 @@ impl<D: Device> Sampler<D> {
             }
         }
         if let Some(tuples) = &mut self.tuples {
-            tuples.resize(&frame, self.lead.leaf, rows)?;
+            tuples.resize(&frame, leaf)?;
         }
         let most = |of: &dyn Fn(usize) -> usize| (0..rows.len()).map(of).max().unwrap_or(0);
         let slots = |mode: usize| slots_of(mode, &self.work, self.tuples.as_ref());

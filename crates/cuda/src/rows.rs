@@ -3,11 +3,12 @@
 use crate::Error;
 use crate::arrange::ByRow;
 use crate::chain::{Chain, Frame, Which, Work, words};
-use crate::device::{Array, Device, Module, PADS, launch};
+use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
 use crate::sampler::Sampler;
+use crate::tasks::longest;
 
-/// The most entries of a task.
-const LONGEST: u32 = 2048;
+/// How many tasks there are at least, if these have no fewer entries and no more.
+const TASKS: (usize, [u32; 2]) = (1 << 15, [128, 2048]);
 /// Threads of a block that sums.
 const THREADS: usize = 128;
 /// Blocks have this much shared memory without being asked.
@@ -30,7 +31,7 @@ impl<D: Device> RowWork<D> {
         Ok(RowWork {
             chain,
             entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
-            work: Work::new(device, &by_row.starts, LONGEST)?,
+            work: Work::new(device, &by_row.starts, longest(by_row.ids.len(), TASKS.0, TASKS.1))?,
         })
     }
 
@@ -49,18 +50,24 @@ impl<D: Device> RowWork<D> {
     }
 }
 
-/// The module of a padded rank, if it has one, and the tasks that a block of its sums has, with the shared memory.
-fn module(pad: usize) -> Option<(Module, usize, usize)> {
-    let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
+/// Where sums of a padded rank are, if it has a module: the tasks that a block has, and the shared memory. `lists` of products, see
+/// sums.cu.
+fn module(pad: usize, lists: usize, tensor: bool) -> Option<(Module, usize, usize)> {
+    let there = *PADS.iter().find(|&&there| there as usize == pad)?;
     if pad <= 12 {
-        return Some((module, THREADS / 8, 0));
+        return Some((Module::Pad(there), THREADS / 8, 0));
+    }
+    if tensor && there >= LEAST_TENSOR {
+        // As in tensor.cu.
+        let warps = THREADS / 32;
+        return Some((Module::Tensor(there), warps, warps * (pad * (pad + 1) / 2 + lists * pad) * 4));
     }
     // As in sums.cu.
     let team = if pad <= 32 { 32 } else { 128 };
     let tiles = pad / 8 * (pad / 8 + 1) / 2;
     let groups = team / tiles;
     let room = (32 * (pad + 4) + 96).max(groups * tiles * 64 + 2 * groups * pad + team);
-    Some((module, THREADS / team, THREADS / team * room * 4))
+    Some((Module::Pad(there), THREADS / team, THREADS / team * room * 4))
 }
 
 impl<D: Device> Sampler<D> {
@@ -88,7 +95,8 @@ impl<D: Device> Sampler<D> {
         [sums, squares]: [&Array<D, f32>; 2],
     ) -> Result<(), Error> {
         let (device, tasks) = (&self.device, &work.tasks);
-        if let Some((module, tasks_of_block, shared)) = module(pad) {
+        let lists = if signs.is_some() { 2 } else { 1 };
+        if let Some((module, tasks_of_block, shared)) = module(pad, lists, self.tensor) {
             let grid = [work.count.div_ceil(tasks_of_block), 1];
             let count = work.count as u32;
             match signs {
@@ -124,7 +132,6 @@ impl<D: Device> Sampler<D> {
                 sums, squares
             )?;
         }
-        let lists = if signs.is_some() { 2 } else { 1 };
         work.join(device, pad * (pad + 1) / 2 + lists * pad, sums)?;
         work.join(device, 1, squares)
     }
@@ -178,7 +185,7 @@ impl<D: Device> Sampler<D> {
             Module::Common => "draw_rows_any",
             // Systems in registers have no room for terms that are not there.
             Module::Pad(_) if lanes == 1 && pulls.is_some() => "draw_rows_terms",
-            Module::Pad(_) => "draw_rows",
+            Module::Pad(_) | Module::Tensor(_) => "draw_rows",
         };
         launch!(
             device,
@@ -240,12 +247,13 @@ struct Systems {
 
 impl Systems {
     fn new(rows: usize, rank: usize, pad: usize) -> Self {
-        let module = module(pad).map_or(Module::Common, |(module, ..)| module);
+        let there = PADS.iter().find(|&&there| there as usize == pad);
+        let module = there.map_or(Module::Common, |&pad| Module::Pad(pad));
         // As in solves.cu, and for other ranks in rows.cu: a thread for each row, or a warp.
         let (lanes, room) = match module {
             Module::Pad(_) if pad <= 12 => (1, 0),
             Module::Pad(_) => (32, (pad - 1) * pad / 2 + pad),
-            Module::Common => (32, (rank - 1) * rank / 2 + 3 * rank),
+            Module::Common | Module::Tensor(_) => (32, (rank - 1) * rank / 2 + 3 * rank),
         };
         let threads = [128, 64, 32].into_iter().find(|threads| threads / lanes * room * 8 <= SHARED);
         let blocks = |threads: usize| rows.div_ceil(threads / lanes);

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::chain::{Chain, Frame, Model, Purpose, THREADS, Tables};
 use crate::core::Core;
-use crate::device::{Array, Device, Module, launch, pad};
+use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::graph::Graphs;
 use crate::rows::{RowWork, scratch};
 use crate::scalars;
@@ -44,6 +44,8 @@ pub struct Sampler<D: Device> {
     pub(crate) pads: Vec<usize>,
     pub(crate) seed: u64,
     pub(crate) row_noise: bool,
+    /// Whether sums of large ranks are on tensor cores.
+    pub(crate) tensor: bool,
     /// The model: chains and evaluations have addresses of its rows and of `roots`, which stay where they are.
     pub(crate) draw: Model<D>,
     /// Rows and core of the mean; rows are computed when they are asked for.
@@ -55,6 +57,8 @@ pub struct Sampler<D: Device> {
     pub(crate) tables: Tables<D>,
     /// The chain whose entries the core is drawn from.
     pub(crate) lead: Chain<D>,
+    /// The rows of its leaf as sums read them, which passes do as well.
+    pub(crate) lead_rows: Array<D, f32>,
     /// For each mode the entries of its rows; none where sums over tuples take their place.
     pub(crate) work: Vec<Option<RowWork<D>>>,
     pub(crate) tuples: Option<Tuples<D>>,
@@ -144,6 +148,7 @@ impl<D: Device> Sampler<D> {
             lost: false,
             core: Core::new(&device, ranks, setup.zero, setup.relevant, setup.by_set)?,
             row_noise: setup.row_noise,
+            tensor: device.has_tensor_cores(),
             rows: rows.to_vec(),
             ranks: ranks.to_vec(),
             seed: setup.seed,
@@ -163,6 +168,7 @@ impl<D: Device> Sampler<D> {
             means: (0..order).map(|_| None).collect(),
             terms: (0..order).map(|_| None).collect(),
             graphs: (0..order).map(|_| None).collect(),
+            lead_rows: Array::zeros(&device, rows[lead.leaf] * stride(pads[lead.leaf]))?,
             pads,
             draw,
             mean_model,

@@ -6,6 +6,11 @@ pub(crate) type Task = [u32; 4];
 /// A target whose elements are in several tasks, and their slots: `target`, `first`, `count`.
 pub(crate) type Split = [u32; 3];
 
+/// The most elements of a task, within bounds: few enough for so many tasks, so that no long one is left when all others are over.
+pub(crate) fn longest(elements: usize, tasks: usize, [least, most]: [u32; 2]) -> u32 {
+    u32::try_from(elements / tasks).unwrap_or(most).clamp(least, most)
+}
+
 /// The work on all targets.
 pub(crate) struct Tasks {
     /// The longest first, so that those that run beside each other are about as long.
@@ -43,6 +48,13 @@ impl Tasks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_elements_are_in_short_tasks() {
+        let found =
+            [0, 1000, 8_000_000, 100_000_000, usize::MAX].map(|all| longest(all, 1 << 15, [64, 2048]));
+        assert_eq!(found, [64, 64, 244, 2048, 2048]);
+    }
 
     #[test]
     fn every_element_is_in_one_task_and_none_is_too_long() {

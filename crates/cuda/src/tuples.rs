@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::arrange::{Arranged, ByRow};
-use crate::chain::{Frame, THREADS, Which, Work, gather};
+use crate::chain::{Frame, THREADS, Which, Work, fold, gather};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::sampler::Sampler;
@@ -22,8 +22,6 @@ const BATCH: usize = 16;
 pub(crate) struct Tuples<D: Device> {
     sums: Array<D, f32>,
     squares: Array<D, f32>,
-    /// The lead's rows as sums read them.
-    wide: Array<D, f32>,
     /// For each mode but the lead.
     sides: Vec<Option<Side<D>>>,
     /// The epoch of the sums.
@@ -91,7 +89,6 @@ impl<D: Device> Tuples<D> {
         let mut tuples = Tuples {
             sums: Array::zeros(device, slots * sums_len(pad))?,
             squares: Array::zeros(device, slots)?,
-            wide: Array::zeros(device, rows[arranged.leaf] * stride(pad))?,
             sides: (0..rows.len()).map(|_| None).collect(),
             ready: None,
         };
@@ -116,11 +113,10 @@ impl<D: Device> Tuples<D> {
     }
 
     /// Sums for other ranks from now on.
-    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, leaf: usize, rows: &[usize]) -> Result<(), Error> {
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, leaf: usize) -> Result<(), Error> {
         let (device, pad) = (frame.device, pad(frame.ranks[leaf]));
         self.outdate();
         self.sums.grow(device, self.squares.len() * sums_len(pad))?;
-        self.wide.grow(device, rows[leaf] * stride(pad))?;
         for (mode, side) in self.sides.iter_mut().enumerate() {
             let Some(side) = side else { continue };
             side.folded = Folded::new(frame, [side.other, mode, leaf], side.all.len())?;
@@ -140,7 +136,8 @@ impl<D: Device> Tuples<D> {
 }
 
 impl<D: Device> Sampler<D> {
-    /// Brings the sums of tuples up to date, if there are any.
+    /// Brings what passes over the lead's entries need up to date: its rows as sums read them, and the sums of tuples, if there are
+    /// any.
     pub(crate) fn prepare(&mut self, epoch: u32) -> Result<(), Error> {
         let leaf = self.lead.leaf;
         if self.tuples.as_ref().is_some_and(|tuples| tuples.ready == Some(epoch)) {
@@ -148,9 +145,8 @@ impl<D: Device> Sampler<D> {
         }
         // Until they are: a launch may fail.
         self.tuples.iter_mut().for_each(Tuples::outdate);
-        let Some(tuples) = &self.tuples else { return Ok(()) };
         let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
-        let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &tuples.wide);
+        let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &self.lead_rows);
         let (device, wide_pad) = (&self.device, stride(pad));
         let grid = [(rows * wide_pad).div_ceil(THREADS), 1];
         let (count, pads, wide_pad) = (rows as u32, pad as u32, wide_pad as u32);
@@ -168,6 +164,7 @@ impl<D: Device> Sampler<D> {
             roots,
             wide
         )?;
+        let Some(tuples) = &self.tuples else { return Ok(()) };
         let sums = [&tuples.sums, &tuples.squares];
         let (entries, work) = (&self.lead.entries, &self.lead.leaves);
         self.sum_tasks(pad, work, entries, wide, Some((self.seed, epoch)), sums)?;
@@ -189,23 +186,12 @@ impl<D: Device> Sampler<D> {
         gather(device, &folded.pack, &self.draw.core, &folded.packed)?;
         let (rank, pad, inner) = (self.ranks[mode], self.pads[mode], self.pads[leaf]);
         let (nodes, len) = (self.rows[side.other], rank * inner);
-        launch!(
+        fold(
             device,
-            Module::Common,
-            "fold",
-            [(nodes * len / 4).div_ceil(THREADS), 1],
-            THREADS,
-            0,
-            0u32,
-            &folded.folding,
-            &side.all,
-            &side.root,
-            nodes as u32,
-            len as u32,
-            &folded.packed,
-            &self.tables.roots[0],
-            &folded.tables,
-            &side.table_roots,
+            (nodes, len, 0),
+            (&folded.folding, [&side.all, &side.root]),
+            [&folded.packed, &self.tables.roots[0]],
+            [&folded.tables, &side.table_roots],
         )?;
         let tiles = pad / 4 * (pad / 4 + 1) / 2;
         let threads = if tiles > 128 { 256 } else { 128 };

@@ -67,6 +67,10 @@ impl Device for TestDevice {
         }
     }
 
+    fn has_tensor_cores(&self) -> bool {
+        gpu().map_or_else(|| Emulator.has_tensor_cores(), Device::has_tensor_cores)
+    }
+
     fn synchronise(&self) -> Result<(), Error> {
         gpu().map_or(Ok(()), Device::synchronise)
     }
@@ -133,6 +137,10 @@ impl Device for Failing {
         self.call(Error::Driver("launch", "it was to fail".to_owned()))?;
         // SAFETY: the caller's.
         unsafe { TestDevice.launch(launch) }
+    }
+
+    fn has_tensor_cores(&self) -> bool {
+        TestDevice.has_tensor_cores()
     }
 
     fn synchronise(&self) -> Result<(), Error> {

@@ -36,8 +36,14 @@ fn sums_over_rows_are_those_of_plain_loops() {
     for problem in problems() {
         for form in forms(problem.rows.len()) {
             let mut sampler = problem.sampler(form);
-            for mode in sampler.modes() {
-                sampler.sum_rows(mode, 1).unwrap();
+            // With tensor cores, where there are any, and without; sums over tuples are those of an epoch.
+            let (tensor, modes) = (sampler.tensor, sampler.modes());
+            let runs = [(false, 1), (tensor, 2)];
+            for (tensor, epoch, mode) in
+                runs.iter().flat_map(|&(tensor, epoch)| modes.iter().map(move |&mode| (tensor, epoch, mode)))
+            {
+                sampler.tensor = tensor;
+                sampler.sum_rows(mode, epoch).unwrap();
                 let (rank, pad) = (problem.ranks[mode], sampler.pads[mode]);
                 let (all, squares) = (
                     sampler.sums.get(&sampler.device).unwrap(),
@@ -46,8 +52,10 @@ fn sums_over_rows_are_those_of_plain_loops() {
                 let len = pad * (pad + 3) / 2;
                 for (row, (products, pulls, square)) in problem.sums(mode).into_iter().enumerate() {
                     let found = &all[row * len..][..len];
-                    let what =
-                        format!("{:?} {:?} {form:?} mode {mode} row {row}", problem.rows, problem.ranks);
+                    let what = format!(
+                        "{:?} {:?} {form:?} {tensor} mode {mode} row {row}",
+                        problem.rows, problem.ranks
+                    );
                     let triangle = |k: usize| &found[k * (k + 1) / 2..][..=k];
                     for k in 0..rank {
                         assert_close(triangle(k), &products[k][..=k], 2e-5, &what);
@@ -84,7 +92,15 @@ fn passes_give_the_gradients_of_plain_loops() {
             let mut sampler = problem.sampler(form);
             sampler.prepare(1).unwrap();
             let what = format!("{:?} {:?} {form:?}", problem.rows, problem.ranks);
-            for visit in [Visit::Residuals, Visit::Weighed] {
+            for (visit, tensor) in
+                [(Visit::Residuals, sampler.tensor), (Visit::Residuals, false), (Visit::Weighed, false)]
+            {
+                // The lead's sums anew, without tensor cores.
+                if sampler.tensor != tensor {
+                    sampler.tensor = tensor;
+                    sampler.outdate(sampler.lead.leaf);
+                    sampler.prepare(1).unwrap();
+                }
                 sampler.clear_squares(&sampler.lead).unwrap();
                 sampler.pass(visit, &sampler.draw.core, 1).unwrap();
                 sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
@@ -157,9 +173,9 @@ fn tables_that_would_be_too_large_are_left_out() {
             assert_close(found, &problem.design(leaf, entry), 1e-5, "a design");
         }
         // And back.
-        let range = [f32::NEG_INFINITY, f32::INFINITY];
+        sampler.prepare(1).unwrap();
         sampler.pass_squares = crate::device::Array::zeros(&sampler.device, chain.leaves.slots).unwrap();
-        sampler.visit(&chain, Visit::Weighed, &sampler.draw, 1, range).unwrap();
+        sampler.visit(&chain, Visit::Weighed, 1).unwrap();
         let (nodes, _) = sampler.tables.last(&chain);
         chain.leaves.join(&sampler.device, sampler.pads[leaf], nodes).unwrap();
         chain.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
