@@ -234,6 +234,13 @@ KERNEL gather(const u32* __restrict__ places, u32 count, const float* __restrict
 }
 REGISTER(gather)
 
+// Others in some places of a list.
+KERNEL replace(u32 count, const u32* __restrict__ places, const u64* __restrict__ others, u64* __restrict__ list) {
+    u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) list[places[i]] = others[i];
+}
+REGISTER(replace)
+
 // Zeros where other passes have left something.
 KERNEL clear(u64 count, double* __restrict__ values) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;

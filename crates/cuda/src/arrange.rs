@@ -79,6 +79,8 @@ pub(crate) struct Arranged {
     /// For each entry its row in the leaf mode, and its value.
     pub(crate) rows: Vec<u32>,
     pub(crate) values: Vec<f32>,
+    /// The places of those that are held out.
+    pub(crate) held: Vec<u32>,
 }
 
 /// The rows of an entry as one number.
@@ -118,9 +120,9 @@ pub(crate) const MOST_NUMBERS: usize = 1 << 31;
 
 impl Arranged {
     /// Entries in the order of all modes but one, those with the fewest rows first. `ranks` are those of tables, padded in the
-    /// leaf mode, of which no level but the last has more than `most` numbers.
+    /// leaf mode, of which no level but the last has more than `most` numbers. `held` are the numbers of entries that are held out.
     pub(crate) fn new(
-        entries: &Entries<'_>,
+        (entries, held): (&Entries<'_>, &[u32]),
         rows: &[usize],
         ranks: &[usize],
         leaf: usize,
@@ -131,14 +133,14 @@ impl Arranged {
         modes.push(leaf);
         let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
         if bits.iter().sum::<u32>() <= u64::BITS {
-            Arranged::by_key(entries, &modes, &bits, ranks, most, 0u64)
+            Arranged::by_key((entries, held), &modes, &bits, ranks, most, 0u64)
         } else {
-            Arranged::by_key(entries, &modes, &bits, ranks, most, 0u128)
+            Arranged::by_key((entries, held), &modes, &bits, ranks, most, 0u128)
         }
     }
 
     fn by_key<K: Key>(
-        entries: &Entries<'_>,
+        (entries, held): (&Entries<'_>, &[u32]),
         modes: &[usize],
         bits: &[u32],
         ranks: &[usize],
@@ -147,11 +149,20 @@ impl Arranged {
     ) -> Self {
         let key = |entry: usize| {
             let rows = modes.iter().zip(bits);
-            rows.fold(none, |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]))
+            let key = rows.fold(none, |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]));
+            (key, entries.values[entry].to_bits())
         };
-        let mut sorted: Vec<(K, u32)> =
-            (0..entries.values.len()).into_par_iter().map(|entry| (key(entry), entry as u32)).collect();
+        // With their values, so that these need not be looked for in the order of entries.
+        let mut sorted: Vec<(K, u32)> = (0..entries.values.len()).into_par_iter().map(key).collect();
         sorted.par_sort_unstable();
+        let mut held: Vec<(K, u32)> = held.par_iter().map(|&entry| key(entry as usize)).collect();
+        held.par_sort_unstable();
+        // Those that are alike are as good as each other.
+        let place = |(number, held_out): (usize, &(K, u32))| {
+            let first = sorted.partition_point(|other| other < held_out);
+            (first + number - held.partition_point(|other| other < held_out)) as u32
+        };
+        let held = held.par_iter().enumerate().map(place).collect();
         // The bits behind each mode.
         let behind: Vec<u32> = (1..=bits.len()).map(|mode| bits[mode..].iter().sum()).collect();
         let others = modes.len() - 1;
@@ -203,8 +214,8 @@ impl Arranged {
         starts.push(sorted.len() as u32);
         let leaf = modes[others];
         let rows = sorted.par_iter().map(|(key, _)| key.row(0, bits[others])).collect();
-        let values = sorted.par_iter().map(|&(_, entry)| entries.values[entry as usize]).collect();
-        Arranged { leaf, levels, starts, rows, values }
+        let values = sorted.par_iter().map(|&(_, value)| f32::from_bits(value)).collect();
+        Arranged { leaf, levels, starts, rows, values, held }
     }
 
     /// How many nodes the last level has.
@@ -215,7 +226,7 @@ impl Arranged {
     /// The entries in the order of rows of the leaf mode.
     pub(crate) fn by_row(&self, rows: usize) -> ByRow<f32> {
         let nodes = owners(&self.starts, self.rows.len());
-        ByRow::new(rows, &self.rows, |place| (nodes[place], self.values[place]))
+        ByRow::new(rows, &self.rows, &self.held, |place| (nodes[place], self.values[place]))
     }
 }
 
@@ -242,14 +253,29 @@ pub(crate) struct ByRow<T> {
     pub(crate) starts: Vec<u32>,
     pub(crate) ids: Vec<u32>,
     pub(crate) values: Vec<T>,
+    /// The places of those that are held out.
+    pub(crate) held: Vec<u32>,
 }
 
 impl<T: Send> ByRow<T> {
-    /// Elements of these rows: those of a row stay in their order. `element` says what is in a place.
-    pub(crate) fn new(rows: usize, of: &[u32], element: impl Fn(usize) -> (u32, T) + Sync) -> Self {
+    /// Elements of these rows: those of a row stay in their order. `element` says what is in a place, and `held` which places are
+    /// held out.
+    pub(crate) fn new(
+        rows: usize,
+        of: &[u32],
+        held: &[u32],
+        element: impl Fn(usize) -> (u32, T) + Sync,
+    ) -> Self {
         let (starts, places) = by_counting(rows, of);
+        let place = |&held: &u32| {
+            let row = of[held as usize] as usize;
+            let first = starts[row];
+            let own = &places[first as usize..starts[row + 1] as usize];
+            first + own.partition_point(|place| place.load(Ordering::Relaxed) < held) as u32
+        };
+        let held = held.par_iter().map(place).collect();
         let (ids, values) = places.into_par_iter().map(|place| element(place.into_inner() as usize)).unzip();
-        ByRow { starts, ids, values }
+        ByRow { starts, ids, values, held }
     }
 }
 
@@ -310,7 +336,7 @@ mod tests {
         let entries = Entries { indices: &slices, values: &values };
         for leaf in 0..4 {
             for most in [0, 20, usize::MAX] {
-                let arranged = Arranged::new(&entries, &[3, 5, 2, 7], &[2; 4], leaf, most);
+                let arranged = Arranged::new((&entries, &[3, 50]), &[3, 5, 2, 7], &[2; 4], leaf, most);
                 assert_eq!(arranged.levels.iter().map(|level| level.modes.len()).sum::<usize>(), 3);
                 for level in &arranged.levels {
                     let children = level.starts.windows(2).zip(0u32..);
@@ -336,6 +362,11 @@ mod tests {
                 }
                 assert!(seen.iter().all(|seen| *seen));
                 let by_row = arranged.by_row([3, 5, 2, 7][leaf]);
+                for (held, values) in [(&arranged.held, &arranged.values), (&by_row.held, &by_row.values)] {
+                    let mut held: Vec<f32> = held.iter().map(|&place| values[place as usize]).collect();
+                    held.sort_by(f32::total_cmp);
+                    assert_eq!(held, [3.0, 50.0]);
+                }
                 for (row, pair) in by_row.starts.windows(2).enumerate() {
                     for place in pair[0] as usize..pair[1] as usize {
                         let entry = by_row.values[place] as usize;
@@ -358,7 +389,7 @@ mod tests {
             let of: Vec<u32> = (0..len).map(|place| (place * 7919 % 1009 % rows) as u32).collect();
             let mut expected: Vec<(u32, usize)> = of.iter().copied().zip(0..).collect();
             expected.sort();
-            let by_row = ByRow::new(rows, &of, |place| (of[place], place));
+            let by_row = ByRow::new(rows, &of, &[], |place| (of[place], place));
             let found: Vec<(u32, usize)> = by_row.ids.into_iter().zip(by_row.values).collect();
             assert_eq!(found, expected);
             let start = |row: usize| expected.partition_point(|&(own, _)| (own as usize) < row) as u32;
@@ -376,7 +407,7 @@ mod tests {
         let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
         entries.check(&rows).unwrap();
-        let arranged = Arranged::new(&entries, &rows, &[2; 5], 4, usize::MAX);
+        let arranged = Arranged::new((&entries, &[]), &rows, &[2; 5], 4, usize::MAX);
         assert_eq!((arranged.nodes(), arranged.rows.len()), (5, 6));
         let more = rows.map(|rows| rows + 1);
         assert!(matches!(entries.check(&more), Err(Error::Problem(_))));
@@ -385,7 +416,7 @@ mod tests {
     #[test]
     fn no_entries_are_a_chain_without_nodes() {
         let arranged = Arranged::new(
-            &Entries { indices: &[&[], &[], &[]], values: &[] },
+            (&Entries { indices: &[&[], &[], &[]], values: &[] }, &[]),
             &[2, 2, 2],
             &[2; 3],
             0,

@@ -1,12 +1,11 @@
 //! Chains on a device: the core folded along the rows of one mode after the other, and back.
 
-use bytemuck::Pod;
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::device::{Array, Device, MOST_BLOCKS, Module, PADS, launch, pad, stride};
+use crate::entry_list::EntryList;
 use crate::tasks::{Tasks, longest};
+use bytemuck::Pod;
 
 /// No more modes than this: kernels have room for so many.
 pub(crate) const MOST_MODES: usize = 8;
@@ -25,6 +24,8 @@ const STAGED_QUADS: usize = 16;
 const FEW: usize = 128;
 /// The most numbers of a core: so many cells of four, 256 in a block, are as many blocks as a launch may have in this direction.
 pub(crate) const MOST_CORE: usize = MOST_BLOCKS[1] * 256 * 4;
+/// Rows of a factor behind those of the mode: the mean of these, for ids that are not known, and one that is zero.
+pub(crate) const BEHIND: usize = 2;
 /// A place that comes from nowhere.
 const NONE: u32 = u32::MAX;
 /// Threads of a block where nothing else asks for another number.
@@ -61,7 +62,7 @@ impl<D: Device> Work<D> {
 
 /// Rows of all modes, and the roots of their shares.
 pub(crate) struct Model<D: Device> {
-    /// Padded, with one more row at the end that stands for those that are not known.
+    /// Padded, with some rows more at the end, see [`BEHIND`].
     pub(crate) factors: Vec<Array<D, f32>>,
     pub(crate) core: Array<D, f32>,
 }
@@ -69,7 +70,7 @@ pub(crate) struct Model<D: Device> {
 impl<D: Device> Model<D> {
     /// All zero.
     pub(crate) fn zeros(device: &D, rows: &[usize], ranks: &[usize]) -> Result<Self, Error> {
-        let factor = |(rows, &rank): (&usize, &usize)| Array::zeros(device, (rows + 1) * pad(rank));
+        let factor = |(rows, &rank): (&usize, &usize)| Array::zeros(device, (rows + BEHIND) * pad(rank));
         let factors = rows.iter().zip(ranks).map(factor).collect::<Result<_, _>>()?;
         Ok(Model { factors, core: Array::zeros(device, ranks.iter().product())? })
     }
@@ -95,12 +96,12 @@ struct Level<D: Device> {
 /// A chain over all modes but the leaf, and the entries of its last nodes.
 pub(crate) struct Chain<D: Device> {
     pub(crate) leaf: usize,
-    /// How many entries there are, and for each its row in the leaf mode and its value, see [`words`]; none for
-    /// [`Purpose::Rows`].
-    pub(crate) count: usize,
-    pub(crate) entries: Array<D, u64>,
+    /// For each entry its row in the leaf mode and its value; none for [`Purpose::Rows`].
+    pub(crate) entries: EntryList<D>,
     pub(crate) leaves: Work<D>,
     levels: Vec<Level<D>>,
+    /// How many nodes the last level has, but for one more whose table is zero.
+    nodes: usize,
     /// For each number of the core as the chain has it, its place in the core, and the other way round.
     pack: Array<D, u32>,
     unpack: Array<D, u32>,
@@ -127,6 +128,7 @@ pub(crate) enum Purpose {
 /// What chains are made of.
 pub(crate) struct Frame<'a, D: Device> {
     pub(crate) device: &'a D,
+    pub(crate) rows: &'a [usize],
     pub(crate) ranks: &'a [usize],
     pub(crate) models: [&'a Model<D>; 2],
     pub(crate) roots: &'a [Array<D, f32>],
@@ -183,47 +185,54 @@ impl<D: Device> Frame<'_, D> {
 
 impl<D: Device> Chain<D> {
     pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged, purpose: Purpose) -> Result<Self, Error> {
-        let Frame { device, ranks, .. } = *frame;
+        let Frame { device, rows: all_rows, ranks, .. } = *frame;
         let leaf = arranged.leaf;
         let order: Vec<usize> =
             arranged.levels.iter().flat_map(|level| level.modes.iter().copied()).chain([leaf]).collect();
         let (pack, unpack) = frame.places(&order);
         let mut len = pack.len();
         let mut levels = Vec::new();
-        for level in &arranged.levels {
+        // What is zero, for entries that are held out.
+        let zero = |mode: usize| (all_rows[mode] + 1) as u32;
+        for (number, level) in (1..).zip(&arranged.levels) {
             let nodes = level.parents.len();
             let most = if levels.is_empty() {
                 first_children(nodes, len)
             } else {
                 longest(nodes, CHILDREN.0, CHILDREN.1)
             };
+            let (mut rows, mut parents) = (level.rows.clone(), level.parents.clone());
+            if number == arranged.levels.len() && !arranged.held.is_empty() {
+                rows.extend(level.modes.iter().map(|&mode| zero(mode)));
+                parents.push(0);
+            }
             let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
                 modes: level.modes.clone(),
-                nodes: level.parents.len(),
+                nodes: parents.len(),
                 concepts,
                 len,
-                rows: Array::new(device, &level.rows)?,
-                parents: Array::new(device, &level.parents)?,
+                rows: Array::new(device, &rows)?,
+                parents: Array::new(device, &parents)?,
                 children: children.transpose()?,
                 parents_count: level.starts.len() - 1,
                 foldings: frame.foldings(&level.modes)?,
             });
         }
-        let (entries, starts) = match purpose {
+        let (entries, held, starts) = match purpose {
             Purpose::Core | Purpose::Errors => {
-                (words(&arranged.rows, &arranged.values), &arranged.starts[..])
+                ((&arranged.rows[..], &arranged.values[..]), &arranged.held[..], &arranged.starts[..])
             }
-            Purpose::Rows => (Vec::new(), &[][..]),
+            Purpose::Rows => ((&[][..], &[][..]), &[][..], &[][..]),
         };
         Ok(Chain {
             leaf,
-            count: entries.len(),
-            entries: Array::new(device, &entries)?,
+            entries: EntryList::new(device, entries, held, zero(leaf))?,
             leaves: Work::new(device, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
             levels,
+            nodes: arranged.nodes(),
             pack: Array::new(device, &pack)?,
             unpack: Array::new(device, &unpack)?,
         })
@@ -246,7 +255,7 @@ impl<D: Device> Chain<D> {
     }
 
     pub(crate) fn nodes(&self) -> usize {
-        self.levels.last().map_or(0, |level| level.nodes)
+        self.nodes
     }
 
     /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
@@ -256,11 +265,12 @@ impl<D: Device> Chain<D> {
             |level: &Level<D>| level.children.as_ref().map_or(level.parents_count, |work| work.slots);
         let mut slots: Vec<usize> = self.levels.iter().map(slots_of).collect();
         let comes_back = self.levels.iter().all(|level| level.children.is_some());
-        slots.push(if comes_back { self.leaves.slots.max(self.nodes()) } else { self.nodes() });
+        let nodes = self.levels.last().map_or(0, |level| level.nodes);
+        slots.push(if comes_back { self.leaves.slots.max(nodes) } else { nodes });
         let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
-        tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * self.nodes());
+        tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * nodes);
         // The core has one root.
         slots[0] = 1;
         (tables, slots)
@@ -464,12 +474,6 @@ fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[us
         }
     }
     Ok(())
-}
-
-/// Ids and values as kernels read them, see `Entry` in device.h.
-pub(crate) fn words(ids: &[u32], values: &[f32]) -> Vec<u64> {
-    let pairs = ids.par_iter().zip(values);
-    pairs.map(|(&id, value)| u64::from(id) | u64::from(value.to_bits()) << 32).collect()
 }
 
 #[cfg(test)]

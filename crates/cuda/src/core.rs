@@ -250,7 +250,7 @@ impl<D: Device> Sampler<D> {
             visit as u32,
             tasks,
             count as u32,
-            &chain.entries,
+            chain.entries.words(),
             nodes,
             node_roots,
             factor,
@@ -287,7 +287,7 @@ impl<D: Device> Sampler<D> {
             pad as u32,
             tasks,
             count as u32,
-            &chain.entries,
+            chain.entries.words(),
             nodes,
             factor,
             lowest,
@@ -313,7 +313,8 @@ impl<D: Device> Sampler<D> {
     /// Adds up the parts and, if there is an epoch, draws the precision of entries.
     pub(crate) fn take_squares(&self, chain: &Chain<D>, epoch: Option<u32>) -> Result<(), Error> {
         let (draws, epoch) = (u32::from(epoch.is_some()), epoch.unwrap_or(0));
-        let (count, entries, seed) = (blocks(chain) as u32, chain.count as u64, self.seed);
+        let entries = chain.entries.len() - self.held.as_ref().map_or(0, |held| held.entries);
+        let (count, entries, seed) = (blocks(chain) as u32, entries as u64, self.seed);
         let (parts, scalars) = (&self.parts, &self.scalars);
         launch!(
             &self.device,

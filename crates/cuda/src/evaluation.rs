@@ -28,9 +28,10 @@ impl<D: Device> Sampler<D> {
         let leaf = self.lead.leaf;
         let mut wide = self.ranks.clone();
         wide[leaf] = self.pads[leaf];
-        let arranged = Arranged::new(&entries, &rows, &wide, leaf, MOST_NUMBERS);
+        let arranged = Arranged::new((&entries, &[]), &rows, &wide, leaf, MOST_NUMBERS);
         let models = [&self.draw, &self.mean_model];
-        let frame = Frame { device: &self.device, ranks: &self.ranks, models, roots: &self.roots };
+        let frame =
+            Frame { device: &self.device, rows: &self.rows, ranks: &self.ranks, models, roots: &self.roots };
         let chain = Chain::new(&frame, &arranged, Purpose::Errors)?;
         self.tables.fit(&self.device, &chain)?;
         if self.pass_squares.len() < chain.leaves.slots {

@@ -1,8 +1,9 @@
 //! Graphs over the rows of a mode: rows that are connected are drawn near each other.
 
 use crate::Error;
-use crate::chain::{THREADS, words};
+use crate::chain::THREADS;
 use crate::device::{Array, Device, Module, launch};
+use crate::entry_list::words;
 use crate::sampler::{BLOCKS, Sampler};
 
 /// Threads of a block that sums over edges.

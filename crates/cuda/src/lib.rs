@@ -20,9 +20,11 @@ mod cuda;
 mod device;
 #[cfg(any(test, feature = "emulator"))]
 mod emulator;
+mod entry_list;
 mod error;
 mod evaluation;
 mod graph;
+mod held;
 mod resize;
 mod rows;
 mod sampler;

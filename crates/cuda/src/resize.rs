@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::chain::{Frame, Model};
+use crate::chain::{BEHIND, Frame, Model};
 use crate::core::Core;
 use crate::device::{Array, Device, pad, stride};
 use crate::rows::scratch;
@@ -52,10 +52,10 @@ impl<D: Device> Sampler<D> {
     /// Makes chains, tuples and all room those of the ranks.
     fn fold_anew(&mut self) -> Result<(), Error> {
         let (device, rows, ranks, pads) = (&self.device, &self.rows, &self.ranks, &self.pads);
-        let frame = Frame { device, ranks, models: [&self.draw, &self.mean_model], roots: &self.roots };
+        let frame = Frame { device, rows, ranks, models: [&self.draw, &self.mean_model], roots: &self.roots };
         let leaf = self.lead.leaf;
         self.lead.resize(&frame)?;
-        self.lead_rows.grow(device, rows[leaf] * stride(pads[leaf]))?;
+        self.lead_rows.grow(device, (rows[leaf] + BEHIND) * stride(pads[leaf]))?;
         self.tables.fit(device, &self.lead)?;
         for work in self.work.iter_mut().flatten() {
             work.resize(&frame)?;

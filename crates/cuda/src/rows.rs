@@ -2,8 +2,9 @@
 
 use crate::Error;
 use crate::arrange::ByRow;
-use crate::chain::{Chain, Frame, Which, Work, words};
+use crate::chain::{Chain, Frame, Which, Work};
 use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
+use crate::entry_list::EntryList;
 use crate::sampler::Sampler;
 use crate::tasks::longest;
 
@@ -22,15 +23,21 @@ const BLOCKS: usize = 512;
 pub(crate) struct RowWork<D: Device> {
     /// The chain whose nodes have the designs; none if it is the lead.
     chain: Option<Chain<D>>,
-    entries: Array<D, u64>,
+    entries: EntryList<D>,
     work: Work<D>,
 }
 
 impl<D: Device> RowWork<D> {
-    pub(crate) fn new(device: &D, chain: Option<Chain<D>>, by_row: &ByRow<f32>) -> Result<Self, Error> {
+    /// Of entries whose ids are nodes; the one behind the last `nodes` is zero.
+    pub(crate) fn new(
+        device: &D,
+        chain: Option<Chain<D>>,
+        nodes: usize,
+        by_row: &ByRow<f32>,
+    ) -> Result<Self, Error> {
         Ok(RowWork {
             chain,
-            entries: Array::new(device, &words(&by_row.ids, &by_row.values))?,
+            entries: EntryList::new(device, (&by_row.ids, &by_row.values), &by_row.held, nodes as u32)?,
             work: Work::new(device, &by_row.starts, longest(by_row.ids.len(), TASKS.0, TASKS.1))?,
         })
     }
@@ -38,6 +45,11 @@ impl<D: Device> RowWork<D> {
     /// Has designs of other ranks from now on.
     pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
         self.chain.as_mut().map_or(Ok(()), |chain| chain.resize(frame))
+    }
+
+    /// Lets entries take part that are held out.
+    pub(crate) fn join(&mut self, device: &D) -> Result<(), Error> {
+        self.entries.join(device)
     }
 
     pub(crate) fn chain(&self) -> Option<&Chain<D>> {
@@ -81,7 +93,7 @@ impl<D: Device> Sampler<D> {
         chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core, true)?;
         let sums = [&self.sums, &self.squares];
         let (designs, _) = self.tables.last(chain);
-        self.sum_tasks(self.pads[mode], work, entries, designs, None, sums)
+        self.sum_tasks(self.pads[mode], work, entries.words(), designs, None, sums)
     }
 
     /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them.

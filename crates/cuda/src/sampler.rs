@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, Model, Purpose, THREADS, Tables};
+use crate::chain::{BEHIND, Chain, Frame, Model, Purpose, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::graph::Graphs;
+use crate::held::{Held, counted};
 use crate::rows::{RowWork, scratch};
 use crate::scalars;
 use crate::setup::{Form, Setup};
-use crate::shares::{counted, telling};
+use crate::shares::telling;
 use crate::state::{State, natural_len};
 use crate::terms::Terms;
 use crate::transfer::check_state;
@@ -74,6 +73,8 @@ pub struct Sampler<D: Device> {
     pub(crate) scales: Vec<Array<D, f32>>,
     pub(crate) all_scales: Array<D, f32>,
     pub(crate) counts: Vec<Array<D, u32>>,
+    /// What changes when entries join that are held out, if there are any.
+    pub(crate) held: Option<Held>,
     /// For each mode some rows that tell how much shares differ; empty if they are all 1.
     pub(crate) telling: Vec<Array<D, u32>>,
     pub(crate) logs: Array<D, f64>,
@@ -90,18 +91,20 @@ impl<D: Device> Sampler<D> {
     /// If the problem has another form than the device can compute, or there is no room for it.
     pub fn new(device: D, setup: &Setup<'_>, start: &State) -> Result<Self, Error> {
         setup.check()?;
-        let Setup { rows, ranks, entries, .. } = *setup;
+        let Setup { rows, ranks, entries, held, .. } = *setup;
         check_state(start, rows, ranks)?;
         let order = rows.len();
         let pads: Vec<usize> = ranks.iter().map(|&rank| pad(rank)).collect();
         let [draw, mean_model] = [Model::zeros(&device, rows, ranks)?, Model::zeros(&device, rows, ranks)?];
-        let roots: Vec<Array<D, f32>> =
-            rows.iter().map(|rows| Array::new(&device, &vec![1.0; rows + 1])).collect::<Result<_, _>>()?;
-        let frame = Frame { device: &device, ranks, models: [&draw, &mean_model], roots: &roots };
+        let roots: Vec<Array<D, f32>> = rows
+            .iter()
+            .map(|rows| Array::new(&device, &vec![1.0; rows + BEHIND]))
+            .collect::<Result<_, _>>()?;
+        let frame = Frame { device: &device, rows, ranks, models: [&draw, &mean_model], roots: &roots };
         let wide = |leaf: usize| -> Vec<usize> {
             (0..order).map(|mode| if mode == leaf { pads[mode] } else { ranks[mode] }).collect()
         };
-        let arrange = |leaf: usize| Arranged::new(&entries, rows, &wide(leaf), leaf, MOST_NUMBERS);
+        let arrange = |leaf: usize| Arranged::new((&entries, held), rows, &wide(leaf), leaf, MOST_NUMBERS);
         // The mode with the most rows has the fewest combinations of all others.
         let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
         let mut tables = Tables::new(&device)?;
@@ -127,16 +130,17 @@ impl<D: Device> Sampler<D> {
             tuples => tuples?,
         };
         let mut work: Vec<Option<RowWork<D>>> = (0..order).map(|_| None).collect();
-        work[lead] = Some(RowWork::new(&device, None, &arranged.by_row(rows[lead]))?);
+        let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows[lead]));
+        work[lead] = Some(RowWork::new(&device, None, nodes, &by_row)?);
         drop(arranged);
         for mode in (0..order).filter(|&mode| mode != lead && tuples.is_none()) {
             let arranged = arrange(mode);
             let chain = Chain::new(&frame, &arranged, Purpose::Rows)?;
             tables.fit(&device, &chain)?;
-            work[mode] = Some(RowWork::new(&device, Some(chain), &arranged.by_row(rows[mode]))?);
+            let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows[mode]));
+            work[mode] = Some(RowWork::new(&device, Some(chain), nodes, &by_row)?);
         }
-        let counts: Vec<Vec<u32>> =
-            (0..order).into_par_iter().map(|mode| counted(entries.indices[mode], rows[mode])).collect();
+        let (counts, held) = counted(&entries, held, rows);
         let lead = chain;
         let row_slots = |mode: usize| slots_of(mode, &work, tuples.as_ref());
         let telling = counts.iter().map(|counts| telling(counts, setup.row_noise));
@@ -164,11 +168,12 @@ impl<D: Device> Sampler<D> {
             all_scales: Array::zeros(&device, ranks.iter().sum())?,
             counts: counts.iter().map(|counts| Array::new(&device, counts)).collect::<Result<_, _>>()?,
             telling,
+            held,
             logs: Array::zeros(&device, 22)?,
             means: (0..order).map(|_| None).collect(),
             terms: (0..order).map(|_| None).collect(),
             graphs: (0..order).map(|_| None).collect(),
-            lead_rows: Array::zeros(&device, rows[lead.leaf] * stride(pads[lead.leaf]))?,
+            lead_rows: Array::zeros(&device, (rows[lead.leaf] + BEHIND) * stride(pads[lead.leaf]))?,
             pads,
             draw,
             mean_model,

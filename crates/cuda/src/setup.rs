@@ -32,6 +32,8 @@ pub struct Setup<'a> {
     pub ranks: &'a [usize],
     /// The entries, whose values are centred and have a variance of about 1.
     pub entries: Entries<'a>,
+    /// The numbers of entries that take no part until [`Sampler::join`](crate::Sampler::join), in ascending order.
+    pub held: &'a [u32],
     /// The seed of all draws.
     pub seed: u64,
     /// Which numbers of the core stay zero, see [`zeros`](crate::zeros).
@@ -58,7 +60,18 @@ impl<'a> Setup<'a> {
         seed: u64,
     ) -> Self {
         let relevant = ranks.len();
-        Setup { rows, ranks, entries, seed, zero, relevant, by_set: true, row_noise: true, form: Form::Auto }
+        Setup {
+            rows,
+            ranks,
+            entries,
+            held: &[],
+            seed,
+            zero,
+            relevant,
+            by_set: true,
+            row_noise: true,
+            form: Form::Auto,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -74,6 +87,11 @@ impl<'a> Setup<'a> {
             return wrong(format!("sums over tuples are for three modes, not {order}"));
         }
         check_core(self.ranks, self.zero)?;
+        let held = self.held;
+        let is_there = |held: &u32| (*held as usize) < self.entries.values.len();
+        if !held.is_sorted_by(|one, next| one < next) || !held.last().is_none_or(is_there) {
+            return wrong("entries that are held out are not in order, or not there".to_owned());
+        }
         self.entries.check(self.rows)
     }
 }

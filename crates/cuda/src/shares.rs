@@ -115,10 +115,3 @@ pub(crate) fn telling(counts: &[u32], row_noise: bool) -> Vec<u32> {
     let step = telling.len().div_ceil(ROWS);
     telling.into_iter().step_by(step).collect()
 }
-
-/// How many entries each row of a mode has.
-pub(crate) fn counted(of: &[u32], rows: usize) -> Vec<u32> {
-    let mut counts = vec![0; rows];
-    of.iter().for_each(|&row| counts[row as usize] += 1);
-    counts
-}

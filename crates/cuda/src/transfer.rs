@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::chain::Model;
+use crate::chain::{BEHIND, Model};
 use crate::device::{Array, Device};
 use crate::sampler::{Mean, Sampler, is_precision};
 use crate::scalars::{COUNT, HURDLE, NU, TAU, VARIANCE};
@@ -25,7 +25,7 @@ impl<D: Device> Sampler<D> {
             arrays.iter().map(|array| array.get(device)).collect()
         };
         let mut roots = each(&self.roots)?;
-        roots.iter_mut().for_each(|roots| roots.truncate(roots.len() - 1));
+        roots.iter_mut().for_each(|roots| roots.truncate(roots.len() - BEHIND));
         let mean = self.mean.as_ref().map(|mean| {
             Ok(MeanState {
                 natural_params: each(&mean.natural)?,
@@ -121,12 +121,12 @@ impl<D: Device> Sampler<D> {
         self.draw.core.put(device, &self.core.masked(&state.core))?;
         for mode in 0..self.rows.len() {
             let (rank, pad) = (self.ranks[mode], self.pads[mode]);
-            let mut padded = vec![0.0; (self.rows[mode] + 1) * pad];
+            let mut padded = vec![0.0; (self.rows[mode] + BEHIND) * pad];
             for (to, from) in padded.chunks_exact_mut(pad).zip(state.factors[mode].chunks_exact(rank)) {
                 to[..rank].copy_from_slice(from);
             }
             self.draw.factors[mode].put(device, &padded)?;
-            let roots: Vec<f32> = state.roots[mode].iter().copied().chain([1.0]).collect();
+            let roots: Vec<f32> = state.roots[mode].iter().copied().chain([1.0; BEHIND]).collect();
             self.roots[mode].put(device, &roots)?;
         }
         let mut scalars = [0.0; COUNT];

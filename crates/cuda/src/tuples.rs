@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::arrange::{Arranged, ByRow};
-use crate::chain::{Frame, THREADS, Which, Work, fold, gather};
+use crate::chain::{BEHIND, Frame, THREADS, Which, Work, fold, gather};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::sampler::Sampler;
@@ -96,7 +96,7 @@ impl<D: Device> Tuples<D> {
             (first.modes[0], second.modes[0], &firsts, &second.rows),
             (second.modes[0], first.modes[0], &second.rows, &firsts),
         ] {
-            let by_row = ByRow::new(rows[mode], own, |place| (place as u32, theirs[place]));
+            let by_row = ByRow::new(rows[mode], own, &[], |place| (place as u32, theirs[place]));
             let all: Vec<u32> = (0..rows[other] as u32).collect();
             tuples.sides[mode] = Some(Side {
                 tuples: Array::new(device, &by_row.ids)?,
@@ -145,7 +145,7 @@ impl<D: Device> Sampler<D> {
         }
         // Until they are: a launch may fail.
         self.tuples.iter_mut().for_each(Tuples::outdate);
-        let (rows, pad) = (self.rows[leaf], self.pads[leaf]);
+        let (rows, pad) = (self.rows[leaf] + BEHIND, self.pads[leaf]);
         let (factor, roots, wide) = (&self.draw.factors[leaf], &self.roots[leaf], &self.lead_rows);
         let (device, wide_pad) = (&self.device, stride(pad));
         let grid = [(rows * wide_pad).div_ceil(THREADS), 1];
@@ -166,7 +166,7 @@ impl<D: Device> Sampler<D> {
         )?;
         let Some(tuples) = &self.tuples else { return Ok(()) };
         let sums = [&tuples.sums, &tuples.squares];
-        let (entries, work) = (&self.lead.entries, &self.lead.leaves);
+        let (entries, work) = (self.lead.entries.words(), &self.lead.leaves);
         self.sum_tasks(pad, work, entries, wide, Some((self.seed, epoch)), sums)?;
         self.tuples.iter_mut().for_each(|tuples| tuples.ready = Some(epoch));
         Ok(())

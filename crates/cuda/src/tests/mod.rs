@@ -20,6 +20,8 @@ pub(crate) struct Random {
     pub(crate) ranks: Vec<usize>,
     pub(crate) indices: Vec<Vec<u32>>,
     pub(crate) values: Vec<f32>,
+    /// The numbers of those that are held out.
+    pub(crate) held: Vec<u32>,
     pub(crate) state: State,
     pub(crate) zero: Vec<bool>,
 }
@@ -38,7 +40,7 @@ impl Random {
         state.core.iter_mut().for_each(|value| *value = 0.3 * generator.normal() as f32);
         state.roots.iter_mut().flatten().for_each(|root| *root = 0.5 + generator.uniform() as f32);
         let zero = vec![false; state.core.len()];
-        Random { rows: rows.to_vec(), ranks: ranks.to_vec(), indices, values, state, zero }
+        Random { rows: rows.to_vec(), ranks: ranks.to_vec(), indices, values, held: Vec::new(), state, zero }
     }
 
     pub(crate) fn sampler(&self, form: Form) -> Sampler<TestDevice> {
@@ -54,6 +56,7 @@ impl Random {
         let slices: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &self.values };
         let mut setup = Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1);
+        setup.held = &self.held;
         change(&mut setup);
         Sampler::new(device, &setup, &self.state)
     }

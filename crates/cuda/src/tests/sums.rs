@@ -1,10 +1,11 @@
 //! Sums, gradients and errors.
 
+use super::device::TestDevice;
 use super::oracle::assert_close;
 use super::{Random, forms};
 use crate::chain::Which;
 use crate::core::Visit;
-use crate::{Entries, Form};
+use crate::{Entries, Error, Form};
 
 /// Problems of all orders, and of all ranks that have kernels of their own, and others.
 fn problems() -> Vec<Random> {
@@ -156,11 +157,11 @@ fn tables_that_would_be_too_large_are_left_out() {
         let leaf = sampler.lead.leaf;
         let mut wide = problem.ranks.clone();
         wide[leaf] = sampler.pads[leaf];
-        let arranged = crate::arrange::Arranged::new(&entries, &problem.rows, &wide, leaf, most);
+        let arranged = crate::arrange::Arranged::new((&entries, &[]), &problem.rows, &wide, leaf, most);
         assert!(arranged.levels.len() < 3);
         let models = [&sampler.draw, &sampler.mean_model];
         let (device, roots) = (&sampler.device, &sampler.roots);
-        let frame = crate::chain::Frame { device, ranks: &sampler.ranks, models, roots };
+        let frame = crate::chain::Frame { device, rows: &sampler.rows, ranks: &sampler.ranks, models, roots };
         let chain = crate::chain::Chain::new(&frame, &arranged, crate::chain::Purpose::Core).unwrap();
         sampler.tables.fit(&sampler.device, &chain).unwrap();
         chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
@@ -252,5 +253,64 @@ fn what_is_no_number_stays_none() {
             assert!(sampler.errors.get(&sampler.device).unwrap()[other].is_nan(), "{what}");
             assert!(sampler.rows(1).unwrap()[other * rank + 1..][..rank - 1].iter().all(|k| k.is_nan()));
         }
+    }
+}
+
+#[test]
+fn entries_that_are_held_out_take_no_part_until_they_join() {
+    for (unheld, mut all) in problems().into_iter().zip(problems()) {
+        all.held = (0..all.values.len() as u32).filter(|entry| entry % 7 == 3).collect();
+        let mut kept = Random::new(&all.rows, &all.ranks, 0, 1);
+        (kept.state, kept.zero) = (all.state.clone(), all.zero.clone());
+        for entry in (0..all.values.len()).filter(|&entry| entry % 7 != 3) {
+            let indices = kept.indices.iter_mut().zip(&all.indices);
+            indices.for_each(|(kept, all)| kept.push(all[entry]));
+            kept.values.push(all.values[entry]);
+        }
+        for form in forms(all.rows.len()) {
+            let what = format!("{:?} {:?} {form:?}", all.rows, all.ranks);
+            let (mut some, mut whole) = (all.sampler(form), unheld.sampler(form));
+            for mode in some.modes() {
+                some.sum_rows(mode, 1).unwrap();
+                let (rank, pad) = (all.ranks[mode], some.pads[mode]);
+                let sums = some.sums.get(&some.device).unwrap();
+                let squares = some.squares.get(&some.device).unwrap();
+                for (row, (products, pulls, square)) in kept.sums(mode).into_iter().enumerate() {
+                    let found = &sums[row * pad * (pad + 3) / 2..];
+                    assert_close(&found[..1], &products[0][..1], 2e-5, &what);
+                    assert_close(&found[pad * (pad + 1) / 2..][..rank], &pulls, 2e-5, &what);
+                    assert_close(&[squares[row]], &[square], 2e-5, &what);
+                }
+            }
+            // The random part of the core, its sum of squares, and the number of entries.
+            let mut plain = kept.sampler(form);
+            [&mut some, &mut plain].into_iter().for_each(|sampler| sampler.draw_core(1, false).unwrap());
+            assert!((some.tau().unwrap() / plain.tau().unwrap() - 1.0).abs() < 1e-4, "{what}");
+            let range = [f32::NEG_INFINITY, f32::INFINITY];
+            let [errors, expected] =
+                [&mut some, &mut plain].map(|sampler| sampler.squared_error(None, false, range));
+            assert!((errors.unwrap() / expected.unwrap() - 1.0).abs() < 1e-4, "{what}");
+            // Other ranks leave them where they are, and so does another state.
+            some.resize(&all.ranks, &all.zero, &all.state).unwrap();
+            some.join().unwrap();
+            some.join().unwrap();
+            (1..=6).for_each(|epoch| {
+                [&mut some, &mut whole]
+                    .map(|sampler| sampler.epoch(epoch, None))
+                    .into_iter()
+                    .for_each(Result::unwrap)
+            });
+            assert_eq!(some.state().unwrap(), whole.state().unwrap(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn entries_that_are_not_there_cannot_be_held_out() {
+    let mut problem = Random::new(&[5, 4], &[2, 2], 9, 1);
+    for held in [vec![3, 3], vec![4, 2], vec![9]] {
+        problem.held = held;
+        let made = problem.sampler_on(TestDevice, |_| ());
+        assert!(matches!(made.err(), Some(Error::Problem(_))), "{:?}", problem.held);
     }
 }

@@ -1,5 +1,7 @@
 //! A bit for each entry, in an eighth of a byte.
 
+use std::sync::Arc;
+
 use crate::parallel;
 
 /// A bit for each entry.
@@ -40,6 +42,34 @@ impl Bits {
     /// How many are set.
     pub(super) fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+}
+
+/// Which entries of a source are chosen.
+pub(crate) struct Chosen {
+    bits: Arc<Bits>,
+    count: usize,
+}
+
+impl Chosen {
+    pub(super) fn new(bits: Bits) -> Self {
+        Chosen { count: bits.count(), bits: Arc::new(bits) }
+    }
+
+    /// How many.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn bits(&self) -> Arc<Bits> {
+        Arc::clone(&self.bits)
+    }
+
+    /// The numbers of those that are, or of the others, in ascending order.
+    pub(crate) fn places(&self, is_chosen: bool) -> Vec<u32> {
+        parallel::gather(self.bits.len, 1 << 16, |range, found| {
+            found.extend(range.filter(|&place| self.bits.get(place) == is_chosen).map(|place| place as u32));
+        })
     }
 }
 

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::Entries;
-use super::bits::Bits;
+use super::bits::{Bits, Chosen};
 use super::exact_sum::ExactSum;
 use crate::Error;
 use crate::nodes::Nodes;
-use crate::parallel;
 
 /// Entries that are kept elsewhere than in memory.
 pub trait Blocks: Send + Sync {
@@ -74,25 +73,14 @@ impl EntrySource {
         Ok(sum.value(nodes)? / nodes.add(self.len() as u64)?.max(1) as f64)
     }
 
-    /// The entries whose bit is 0, and those whose bit is 1, of which there are `count`.
-    pub(super) fn part_by(&self, bits: Bits, count: usize) -> (EntrySource, EntrySource) {
+    /// The entries that are chosen, or the others.
+    pub(crate) fn part(&self, chosen: &Chosen, is_chosen: bool) -> EntrySource {
         match self {
-            EntrySource::Memory(entries) => {
-                let part = |bit: bool| {
-                    let places = parallel::gather(entries.len(), 1 << 16, |range, found| {
-                        found.extend(range.filter(|&place| bits.get(place) == bit).map(|place| place as u32));
-                    });
-                    EntrySource::Memory(entries.select(&places))
-                };
-                (part(false), part(true))
-            }
+            EntrySource::Memory(entries) => EntrySource::Memory(entries.select(&chosen.places(is_chosen))),
             EntrySource::Stored(StoredEntries { blocks, parts, len }) => {
-                let bits = Arc::new(bits);
-                let part = |bit: bool, len: usize| {
-                    let parts = parts.iter().cloned().chain([(Arc::clone(&bits), bit)]).collect();
-                    EntrySource::Stored(StoredEntries { blocks: Arc::clone(blocks), parts, len })
-                };
-                (part(false, len - count), part(true, count))
+                let parts = parts.iter().cloned().chain([(chosen.bits(), is_chosen)]).collect();
+                let len = if is_chosen { chosen.count() } else { len - chosen.count() };
+                EntrySource::Stored(StoredEntries { blocks: Arc::clone(blocks), parts, len })
             }
         }
     }

@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use serde::{Deserialize, Serialize};
 
-use super::bits::Bits;
+use super::bits::{Bits, Chosen};
 use super::entry_source::EntrySource;
 use super::mix::mix;
 use super::{Entries, Problem};
@@ -70,7 +70,7 @@ impl HoldOut {
     }
 
     /// Says of each entry whether it is held out.
-    fn choose(self, entries: &EntrySource, seed: u64, nodes: &Nodes) -> Result<Bits, Error> {
+    fn bits(self, entries: &EntrySource, seed: u64, nodes: &Nodes) -> Result<Bits, Error> {
         let mut held = Bits::default();
         match self {
             HoldOut::Random(share) => {
@@ -125,13 +125,18 @@ impl EntrySource {
         seed: u64,
         nodes: &Nodes,
     ) -> Result<(EntrySource, EntrySource), Error> {
-        let held = how.choose(self, seed, nodes)?;
-        let count = held.count();
-        if nodes.add(count as u64)? == 0 {
+        let held = self.choose(how, seed, nodes)?;
+        Ok((self.part(&held, false), self.part(&held, true)))
+    }
+
+    /// Which entries are held out, of those of all nodes at least one.
+    pub(crate) fn choose(&self, how: HoldOut, seed: u64, nodes: &Nodes) -> Result<Chosen, Error> {
+        let chosen = Chosen::new(how.bits(self, seed, nodes)?);
+        if nodes.add(chosen.count() as u64)? == 0 {
             let what = "every id has a single entry, so none can be held out";
             return Err(Error::Problem(what.into()));
         }
-        Ok(self.part_by(held, count))
+        Ok(chosen)
     }
 
     /// About this share of all nodes' entries of so many modes, in the order of their cells: the same ones in whatever order they

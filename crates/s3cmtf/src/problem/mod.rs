@@ -23,6 +23,7 @@ mod shared;
 mod split;
 mod stored;
 
+pub(crate) use bits::Chosen;
 pub use cells::Cells;
 pub(crate) use cells::UNKNOWN;
 pub use coupled::{Absent, Coupled};

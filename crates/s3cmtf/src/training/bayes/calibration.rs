@@ -17,7 +17,7 @@ use crate::layout::View;
 use crate::likelihood::Likelihood;
 use crate::model::{Model, StdScale};
 use crate::nodes::Nodes;
-use crate::problem::{Entries, EntrySource, HoldOut};
+use crate::problem::{Chosen, Entries, EntrySource, HoldOut};
 use crate::training::checkpoint::StateArrays;
 
 /// The share of entries that are held out; more where those would be fewer than this, but never beyond the second share.
@@ -49,19 +49,19 @@ pub(super) struct Calibration {
     draws: Vec<[f32; 2]>,
 }
 
-/// Holds out entries to calibrate by: what is left, and those. Nothing if either are too few, or there is no time.
-pub(super) fn split(
+/// Which entries are held out to calibrate by. None if they or the others are too few, or there is no time.
+pub(super) fn choose(
     entries: &EntrySource,
     schedule: &Schedule,
     seed: u64,
     nodes: &Nodes,
-) -> Result<Option<(EntrySource, EntrySource)>, Error> {
+) -> Result<Option<Chosen>, Error> {
     let count = nodes.add(entries.len() as u64)?.max(1) as f64;
     let share = (ENOUGH / count).clamp(SHARE, LARGEST).min(MOST / count);
     if share * count < FEWEST || !schedule.has_time() {
         return Ok(None);
     }
-    entries.split_among(HoldOut::Random(share), seed ^ OWN, nodes).map(Some)
+    entries.choose(HoldOut::Random(share), seed ^ OWN, nodes).map(Some)
 }
 
 /// The best factor of what interactions predict, from 0 to 1, given values and the predictions without interactions.

@@ -138,12 +138,14 @@ impl Sampler {
         budget: Option<&MemoryBudget>,
         nodes: &Nodes,
     ) -> Result<Self, Error> {
-        let Prepared { mut sampler, kept, held } = Prepared::new(problem, &entries, params, warm, nodes)?;
-        sampler.arrange_all(kept.as_ref().unwrap_or(&entries), budget)?;
+        let Prepared { mut sampler, held } = Prepared::new(problem, &entries, params, warm, nodes)?;
+        match &held {
+            Some(held) => sampler.arrange_all(&entries.part(held, false), budget)?,
+            None => sampler.arrange_all(&entries, budget)?,
+        }
         sampler.average = sampler.no_mean();
-        drop(kept);
         if let Some(held) = held {
-            sampler.hold_out(held, entries, budget)?;
+            sampler.hold_out(entries.part(&held, true), entries, budget)?;
         }
         Ok(sampler)
     }
@@ -326,6 +328,12 @@ impl Sampler {
     #[cfg(feature = "cuda")]
     fn calibration_ends(&self) -> bool {
         self.calibration.is_some() && self.schedule.joins(self.epoch)
+    }
+
+    /// All entries, as long as some of them are held out.
+    #[cfg(feature = "cuda")]
+    fn all_entries(&self) -> Option<&EntrySource> {
+        self.calibration.as_ref().map(|(_, entries)| entries)
     }
 
     /// If it is time to: no entries are held out any more, and what they had to say about errors is known; returns all entries.

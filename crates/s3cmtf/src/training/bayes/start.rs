@@ -16,7 +16,7 @@ use crate::model::{Factor, Model};
 use crate::nodes::Nodes;
 use crate::parallel;
 use crate::params::{BayesParams, CommonParams, CoreKind};
-use crate::problem::{EntrySource, Problem};
+use crate::problem::{Chosen, EntrySource, Problem};
 
 /// What offsets start with, the variance of all interactions of two modes, and how random the rest is, which is the smaller
 /// the more modes interact.
@@ -25,13 +25,11 @@ const PAIRS: f32 = 0.1;
 const RANDOM: f32 = 0.03;
 const SMALL: f32 = 0.1;
 
-/// A sampler that has no entries yet, and which are for what.
+/// A sampler that has no entries yet.
 pub(super) struct Prepared {
     pub(super) sampler: Sampler,
-    /// Those to draw from at first, if not all.
-    pub(super) kept: Option<EntrySource>,
-    /// The others, see [`calibration`].
-    pub(super) held: Option<EntrySource>,
+    /// Which entries are held out at first, see [`calibration`].
+    pub(super) held: Option<Chosen>,
 }
 
 impl Prepared {
@@ -74,9 +72,9 @@ impl Prepared {
         let ranks: Vec<usize> = ranks.into_iter().map(inner).collect();
         let schedule = Schedule::fixed(epochs);
         // An entry that is held out would be a zero.
-        let (kept, held) = match zeros {
-            None => calibration::split(entries, &schedule, seed, nodes)?.unzip(),
-            Some(_) => (None, None),
+        let held = match zeros {
+            None => calibration::choose(entries, &schedule, seed, nodes)?,
+            Some(_) => None,
         };
         let settles = params.tolerance > 0.0 && held.is_some();
         let schedule = if settles { Schedule::settling(epochs, params.tolerance) } else { schedule };
@@ -118,7 +116,7 @@ impl Prepared {
         if let Some(warm) = warm {
             sampler.take_over(warm)?;
         }
-        Ok(Prepared { sampler, kept, held })
+        Ok(Prepared { sampler, held })
     }
 }
 

@@ -27,8 +27,10 @@ pub(super) struct DeviceEngine<D: Device> {
     name: String,
     /// The state, as of the last time that it was asked for.
     sampler: Sampler,
-    /// Those that are drawn from.
-    entries: Entries,
+    /// Those that are drawn from; as long as some of them are held out, the sampler has all.
+    entries: Option<Entries>,
+    /// The numbers of those that are held out for now, see [`super::calibration`].
+    held: Vec<u32>,
     /// Those that are evaluated on.
     sets: TestEntries,
     /// None after a failure.
@@ -73,7 +75,7 @@ impl<D: Device> There<D> {
     fn new(
         device: D,
         sampler: &Sampler,
-        entries: &Entries,
+        entries: (&Entries, &[u32]),
         sets: &TestEntries,
     ) -> Result<Self, s3cmtf_cuda::Error> {
         let chain = state::put(device, sampler, entries)?;
@@ -100,7 +102,8 @@ impl<D: Device> There<D> {
 /// A sampler with its first entries on a device.
 pub(super) struct Begun<D: Device> {
     name: String,
-    prepared: Prepared,
+    sampler: Sampler,
+    held: Option<(EntrySource, Vec<u32>)>,
     sets: TestEntries,
     there: There<D>,
 }
@@ -109,31 +112,32 @@ impl<D: Device> Begun<D> {
     /// Puts what a job begins with on a device; the job's entries are in memory.
     pub(super) fn new(
         (device, name): (D, String),
-        mut prepared: Prepared,
+        Prepared { mut sampler, held }: Prepared,
         job: &FitJob<'_>,
     ) -> Result<Self, Error> {
-        let Prepared { sampler, kept, held } = &mut prepared;
-        let sets = TestEntries::new(&job.sets, held.as_ref(), &sampler.rows())?;
-        let EntrySource::Memory(first) = kept.as_ref().unwrap_or(&job.entries) else {
+        let EntrySource::Memory(entries) = &job.entries else {
             return Err(Error::Problem("entries for a device have to be in memory".into()));
         };
-        sampler.noise.counts = state::counts(first, &sampler.rows());
-        let there = There::new(device, sampler, first, &sets).map_err(|error| failed(&name, error))?;
-        Ok(Begun { name, prepared, sets, there })
+        let held = held.map(|held| (job.entries.part(&held, true), held.places(true)));
+        let sets = TestEntries::new(&job.sets, held.as_ref().map(|(held, _)| held), &sampler.rows())?;
+        let places = held.as_ref().map_or(&[][..], |(_, places)| places);
+        sampler.noise.counts = state::counts(entries, places, &sampler.rows());
+        let there = There::new(device, &sampler, (entries, places), &sets);
+        let there = there.map_err(|error| failed(&name, error))?;
+        Ok(Begun { name, sampler, held, sets, there })
     }
 
     /// The engine, which takes the entries: it will need them all.
     pub(super) fn engine(self, entries: EntrySource) -> Result<DeviceEngine<D>, Error> {
-        let Begun { name, prepared: Prepared { mut sampler, kept, held }, sets, there } = self;
-        let first = match (kept, held) {
-            (Some(kept), Some(held)) => {
+        let Begun { name, mut sampler, held, sets, there } = self;
+        let (entries, held) = match held {
+            Some((held, places)) => {
                 sampler.hold_out(held, entries, None)?;
-                kept
+                (None, places)
             }
-            _ => entries,
+            None => (Some(entries.into_entries()?), Vec::new()),
         };
-        let (entries, there) = (first.into_entries()?, Some(there));
-        Ok(DeviceEngine { name, sampler, entries, sets, there, settled: false })
+        Ok(DeviceEngine { name, sampler, entries, held, sets, there: Some(there), settled: false })
     }
 }
 
@@ -191,21 +195,31 @@ impl<D: Device> DeviceEngine<D> {
         if self.join()? {
             // Draws begin to count anew.
             self.sampler.average = self.sampler.no_mean();
+            let (_, there) = self.there()?;
+            there.held = None;
+            there.chain.forget_mean();
+            let joined = there.chain.join();
+            joined.map_err(|error| failed(&self.name, error))?;
         }
-        match (joins, self.sampler.shed()) {
-            (true, _) => self.put(),
-            (false, true) => self.resize(),
-            (false, false) => Ok(()),
-        }
+        if self.sampler.shed() { self.resize() } else { Ok(()) }
     }
 
-    /// Takes up entries that were held out so far, if it is time to; the device has to be told of them.
+    /// Takes up entries that were held out so far, if it is time to; the device has to be told.
     fn join(&mut self) -> Result<bool, Error> {
         let Some(entries) = self.sampler.end_calibration()? else { return Ok(false) };
-        self.entries = entries.into_entries()?;
-        self.sets.held = None;
-        self.sampler.noise.counts = state::counts(&self.entries, &self.sampler.rows());
+        let entries = entries.into_entries()?;
+        self.held = Vec::new();
+        self.sampler.noise.counts = state::counts(&entries, &[], &self.sampler.rows());
+        (self.entries, self.sets.held) = (Some(entries), None);
         Ok(true)
+    }
+
+    /// All entries, with those that are held out.
+    fn entries(&self) -> Result<&Entries, Error> {
+        match (&self.entries, self.sampler.all_entries()) {
+            (Some(entries), _) | (None, Some(EntrySource::Memory(entries))) => Ok(entries),
+            _ => Err(Error::Problem("entries for a device have to be in memory".into())),
+        }
     }
 
     /// Puts a state of other ranks on the device.
@@ -228,7 +242,8 @@ impl<D: Device> DeviceEngine<D> {
     fn put(&mut self) -> Result<(), Error> {
         self.there()?;
         let Some(There { chain, .. }) = self.there.take() else { return Ok(()) };
-        let there = There::new(chain.into_device(), &self.sampler, &self.entries, &self.sets);
+        let entries = (self.entries()?, &self.held[..]);
+        let there = There::new(chain.into_device(), &self.sampler, entries, &self.sets);
         self.there = Some(there.map_err(|error| failed(&self.name, error))?);
         Ok(())
     }
@@ -249,7 +264,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
 
     fn evaluate(&mut self) -> Result<Rmses, Error> {
         let name = self.name.clone();
-        let (entries, held) = (self.entries.len(), self.sets.held.as_ref().map_or(0, Entries::len));
+        let entries = self.entries()?.len();
         let lens = [&self.sets.reported, &self.sets.watched].map(|set| set.as_ref().map_or(0, Entries::len));
         let (sampler, there) = self.there()?;
         let mut evaluate = || -> Result<Rmses, s3cmtf_cuda::Error> {
@@ -271,7 +286,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
                 set.map(|set| squares(Some(set)).map(|squares| rmse(squares, len))).transpose()
             };
             let (test, watched) = (one(reported, lens[0])?, one(watched, lens[1])?);
-            Ok(Rmses { train: rmse(train, entries + held), test, watched })
+            Ok(Rmses { train: rmse(train, entries), test, watched })
         };
         evaluate().map_err(|error| failed(&name, error))
     }
@@ -290,7 +305,7 @@ impl<D: Device> Engine for DeviceEngine<D> {
     }
 
     fn cells(&self) -> f64 {
-        self.entries.len() as f64
+        self.entries().map_or(0, Entries::len) as f64
     }
 
     fn device(&self) -> String {

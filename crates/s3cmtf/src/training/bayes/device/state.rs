@@ -21,26 +21,29 @@ pub(super) fn given(entries: &Entries, (mean, spread): (f64, f64)) -> (Vec<&[u32
     (lists, parallel::numbers_of(entries.values(), scaled))
 }
 
-/// How many entries each row has.
-pub(super) fn counts(entries: &Entries, rows: &[usize]) -> Vec<Vec<u32>> {
+/// How many entries each row has, without those that are held out.
+pub(super) fn counts(entries: &Entries, held: &[u32], rows: &[usize]) -> Vec<Vec<u32>> {
     let of = |(mode, &rows): (usize, &usize)| {
         let mut counts = vec![0; rows];
-        entries.indices(mode).iter().for_each(|&row| counts[row as usize] += 1);
+        let indices = entries.indices(mode);
+        indices.iter().for_each(|&row| counts[row as usize] += 1);
+        held.iter().for_each(|&entry| counts[indices[entry as usize] as usize] -= 1);
         counts
     };
     parallel::map_of(rows.iter().enumerate(), of)
 }
 
-/// Puts entries and the state on a device.
+/// Puts entries, some of which are held out, and the state on a device.
 pub(super) fn put<D: Device>(
     device: D,
     sampler: &Sampler,
-    entries: &Entries,
+    (entries, held): (&Entries, &[u32]),
 ) -> Result<Chain<D>, s3cmtf_cuda::Error> {
     let (lists, values) = given(entries, sampler.value_scale());
     let (rows, core) = (sampler.rows(), &sampler.core);
     let entries = s3cmtf_cuda::Entries { indices: &lists, values: &values };
     let setup = Setup {
+        held,
         relevant: core.relevant_modes(),
         by_set: !core.one_set,
         row_noise: !sampler.without.contains(&Component::RowNoise),

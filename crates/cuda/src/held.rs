@@ -1,0 +1,59 @@
+//! Entries that are held out at first. They are on the device from the beginning, since to arrange all of them anew takes far longer
+//! than the epochs until they join.
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::arrange::Entries;
+use crate::device::{Array, Device};
+use crate::sampler::Sampler;
+use crate::shares::telling;
+
+/// What there is once entries have joined that are held out now.
+pub(crate) struct Held {
+    /// How many are held out.
+    pub(crate) entries: usize,
+    /// How many entries each row of each mode has then.
+    counts: Vec<Vec<u32>>,
+}
+
+/// How many entries each row of each mode has without those that are held out, and what there is with them, if there are any.
+pub(crate) fn counted(entries: &Entries<'_>, held: &[u32], rows: &[usize]) -> (Vec<Vec<u32>>, Option<Held>) {
+    let count = |(of, &rows): (&&[u32], &usize)| {
+        let mut counts = vec![0; rows];
+        of.iter().for_each(|&row| counts[row as usize] += 1);
+        counts
+    };
+    let all: Vec<Vec<u32>> = entries.indices.par_iter().zip(rows).map(count).collect();
+    if held.is_empty() {
+        return (all, None);
+    }
+    let mut counts = all.clone();
+    for (counts, of) in counts.iter_mut().zip(entries.indices) {
+        held.iter().for_each(|&entry| counts[of[entry as usize] as usize] -= 1);
+    }
+    (counts, Some(Held { entries: held.len(), counts: all }))
+}
+
+impl<D: Device> Sampler<D> {
+    /// Lets entries take part that were held out so far, see [`Setup::held`](crate::Setup::held). From then on, draws are those of a
+    /// sampler of all of them.
+    ///
+    /// # Errors
+    /// If the device fails: nothing is left then but the device.
+    pub fn join(&mut self) -> Result<(), Error> {
+        self.check_ranks()?;
+        let Some(held) = self.held.take() else { return Ok(()) };
+        self.outdate(self.lead.leaf);
+        self.lost = true;
+        let device = &self.device;
+        self.lead.entries.join(device)?;
+        self.work.iter_mut().flatten().try_for_each(|work| work.join(device))?;
+        for (mode, counts) in held.counts.iter().enumerate() {
+            self.counts[mode].put(device, counts)?;
+            self.telling[mode] = Array::new(device, &telling(counts, self.row_noise))?;
+        }
+        self.lost = false;
+        Ok(())
+    }
+}
