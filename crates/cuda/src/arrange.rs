@@ -1,11 +1,14 @@
 //! Entries as chains have them: in the order of the rows of all modes but one, so that those that agree in these are next to
 //! each other.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::by_row::{ByRow, owners};
+use crate::chain::zero_row;
+use crate::sort::sorted;
 
 /// Entries of a tensor: for each mode the row of each of them, and their values.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +59,8 @@ fn bits(rows: usize) -> u32 {
     usize::BITS - rows.saturating_sub(1).leading_zeros()
 }
 
-/// The level of a chain: a node for each combination of rows that occurs in its modes and those of levels before.
+/// The level of a chain: a node for each combination of rows that occurs in its modes and those of levels before. If entries are
+/// held out, the last has one more, whose rows are zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Level {
     /// The modes that it adds.
@@ -84,7 +88,7 @@ pub(crate) struct Arranged {
 }
 
 /// The rows of an entry as one number.
-trait Key: Copy + Ord + Send + Sync {
+pub(crate) trait Key: Copy + Default + Ord + Send + Sync {
     fn with(self, bits: u32, row: u32) -> Self;
     /// Without its last bits.
     fn prefix(self, bits: u32) -> Self;
@@ -113,7 +117,60 @@ key!(u64);
 key!(u128);
 
 /// Entries that one thread looks at.
-const PIECE: usize = 1 << 14;
+pub(crate) const PIECE: usize = 1 << 14;
+
+/// Some keys in ascending order, and how many nodes begin among them.
+struct Piece {
+    places: Range<usize>,
+    /// For each mode of the chain, in how many places it changes, or one before it.
+    counts: Vec<usize>,
+    /// The same for all pieces before.
+    before: Vec<usize>,
+}
+
+/// Keys in ascending order.
+struct Keys<'a, K> {
+    sorted: &'a [(K, u32)],
+    /// The bits behind each mode of the chain.
+    behind: &'a [u32],
+}
+
+impl<K: Key> Keys<'_, K> {
+    /// The first mode of the chain that is another than in the place before, if one is.
+    fn changed(&self, place: usize) -> Option<usize> {
+        let Some(before) = place.checked_sub(1) else { return Some(0) };
+        let (now, before) = (self.sorted[place].0, self.sorted[before].0);
+        self.behind.iter().position(|&bits| before.prefix(bits) != now.prefix(bits))
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        let modes = self.behind.len();
+        let piece = |first: usize| {
+            let places = first * PIECE..((first + 1) * PIECE).min(self.sorted.len());
+            let mut counts = vec![0; modes];
+            for change in places.clone().filter_map(|place| self.changed(place)) {
+                counts[change] += 1;
+            }
+            (1..modes).for_each(|mode| counts[mode] += counts[mode - 1]);
+            Piece { places, counts, before: Vec::new() }
+        };
+        let mut pieces: Vec<Piece> =
+            (0..self.sorted.len().div_ceil(PIECE)).into_par_iter().map(piece).collect();
+        let mut before = vec![0; modes];
+        for piece in &mut pieces {
+            piece.before.clone_from(&before);
+            before.iter_mut().zip(&piece.counts).for_each(|(sum, count)| *sum += count);
+        }
+        pieces
+    }
+}
+
+/// Takes the first numbers of some away.
+pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (first, behind) = std::mem::take(rest).split_at_mut(count);
+    *rest = behind;
+    first
+}
 
 /// How many numbers a level's tables may have before its modes are folded together with the next.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
@@ -133,28 +190,27 @@ impl Arranged {
         modes.push(leaf);
         let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
         if bits.iter().sum::<u32>() <= u64::BITS {
-            Arranged::by_key((entries, held), &modes, &bits, ranks, most, 0u64)
+            Arranged::by_key::<u64>((entries, held), &modes, (rows, &bits), ranks, most)
         } else {
-            Arranged::by_key((entries, held), &modes, &bits, ranks, most, 0u128)
+            Arranged::by_key::<u128>((entries, held), &modes, (rows, &bits), ranks, most)
         }
     }
 
     fn by_key<K: Key>(
         (entries, held): (&Entries<'_>, &[u32]),
         modes: &[usize],
-        bits: &[u32],
+        (all_rows, bits): (&[usize], &[u32]),
         ranks: &[usize],
         most: usize,
-        none: K,
     ) -> Self {
         let key = |entry: usize| {
             let rows = modes.iter().zip(bits);
-            let key = rows.fold(none, |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]));
+            let key =
+                rows.fold(K::default(), |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]));
             (key, entries.values[entry].to_bits())
         };
         // With their values, so that these need not be looked for in the order of entries.
-        let mut sorted: Vec<(K, u32)> = (0..entries.values.len()).into_par_iter().map(key).collect();
-        sorted.par_sort_unstable();
+        let sorted = sorted(entries.values.len(), bits.iter().sum(), key);
         let mut held: Vec<(K, u32)> = held.par_iter().map(|&entry| key(entry as usize)).collect();
         held.par_sort_unstable();
         // Those that are alike are as good as each other.
@@ -162,56 +218,76 @@ impl Arranged {
             let first = sorted.partition_point(|other| other < held_out);
             (first + number - held.partition_point(|other| other < held_out)) as u32
         };
-        let held = held.par_iter().enumerate().map(place).collect();
+        let held: Vec<u32> = held.par_iter().enumerate().map(place).collect();
         // The bits behind each mode.
         let behind: Vec<u32> = (1..=bits.len()).map(|mode| bits[mode..].iter().sum()).collect();
         let others = modes.len() - 1;
-        let changed = |place: usize| {
-            let (now, before) = (sorted[place].0, place.checked_sub(1).map(|before| sorted[before].0));
-            (0..others).find(|&mode| {
-                before.is_none_or(|before| before.prefix(behind[mode]) != now.prefix(behind[mode]))
-            })
-        };
-        // Where a mode of the chain changes, and the first that does.
-        let heads: Vec<(u32, u8)> = (0..sorted.len())
-            .into_par_iter()
-            .filter_map(|place| changed(place).map(|change| (place as u32, change as u8)))
-            .collect();
-        let mut counts = vec![0usize; others];
-        heads.iter().for_each(|&(_, change)| {
-            counts.iter_mut().skip(change.into()).for_each(|count| *count += 1);
-        });
+        let keys = Keys { sorted: &sorted, behind: &behind[..others] };
+        let pieces = keys.pieces();
+        let count = |mode: usize| pieces.last().map_or(0, |last| last.before[mode] + last.counts[mode]);
         // A level ends behind a mode, unless its tables would be too large.
         let len = |mode: usize| modes[mode + 1..].iter().map(|&mode| ranks[mode]).product::<usize>();
         let ends: Vec<usize> = (0..others)
-            .filter(|&mode| mode + 1 == others || counts[mode].saturating_mul(len(mode)) <= most)
+            .filter(|&mode| mode + 1 == others || count(mode).saturating_mul(len(mode)) <= most)
             .collect();
         let mut levels: Vec<Level> = Vec::new();
+        let mut starts = vec![0; count(others - 1) + 1];
         let mut begin = 0;
         for &end in &ends {
-            // A node for each place where a mode of the level changes, or one before it: the first child of a parent.
-            let nodes = heads.par_iter().filter(|(_, change)| usize::from(*change) <= end);
-            let nodes: Vec<(u32, u8)> = nodes.copied().collect();
-            let is_first = |(place, change): (u32, u8)| usize::from(change) < begin || place == 0;
-            let firsts = nodes.par_iter().enumerate().filter(|&(_, &node)| is_first(node));
-            let mut starts: Vec<u32> = firsts.map(|(number, _)| number as u32).collect();
-            starts.push(nodes.len() as u32);
-            let rows = nodes.par_iter().flat_map_iter(|&(place, _)| {
-                let key = sorted[place as usize].0;
-                (begin..=end)
-                    .map(move |mode| (key, mode))
-                    .map(|(key, mode)| key.row(behind[mode], bits[mode]))
+            let (nodes, parents_count) = (count(end), if begin == 0 { 1 } else { count(begin - 1) });
+            // And a node that is zero.
+            let zero = usize::from(end + 1 == others && !held.is_empty());
+            let width = end + 1 - begin;
+            let mut rows = vec![0; (nodes + zero) * width];
+            let mut parents = vec![0; nodes + zero];
+            let mut firsts = vec![0; parents_count + 1];
+            let is_last = end + 1 == others;
+            let mut rest =
+                (&mut rows[..nodes * width], &mut parents[..nodes], &mut firsts[..], &mut starts[..]);
+            let mut work = Vec::with_capacity(pieces.len());
+            for piece in &pieces {
+                let own = piece.counts[end];
+                let first =
+                    if begin == 0 { usize::from(piece.places.start == 0) } else { piece.counts[begin - 1] };
+                work.push((
+                    piece,
+                    take(&mut rest.0, own * width),
+                    take(&mut rest.1, own),
+                    take(&mut rest.2, first),
+                    take(&mut rest.3, if is_last { own } else { 0 }),
+                ));
+            }
+            work.into_par_iter().for_each(|(piece, rows, parents, firsts, starts)| {
+                let before = piece.before[end] as u32;
+                let parents_before =
+                    if begin == 0 { usize::from(piece.places.start > 0) } else { piece.before[begin - 1] };
+                let (mut node, mut first) = (0, 0);
+                for place in piece.places.clone() {
+                    let Some(change) = keys.changed(place).filter(|&change| change <= end) else { continue };
+                    // A node for each place where a mode of the level changes, or one before it: the first child of a parent.
+                    if change < begin || place == 0 {
+                        firsts[first] = before + node as u32;
+                        first += 1;
+                    }
+                    parents[node] = (parents_before + first - 1) as u32;
+                    let own = rows[node * width..][..width].iter_mut().zip(begin..);
+                    own.for_each(|(row, mode)| *row = sorted[place].0.row(behind[mode], bits[mode]));
+                    if is_last {
+                        starts[node] = place as u32;
+                    }
+                    node += 1;
+                }
             });
-            let (rows, parents) = (rows.collect(), owners(&starts, nodes.len()));
-            levels.push(Level { modes: modes[begin..=end].to_vec(), parents, rows, starts });
+            *firsts.last_mut().unwrap_or(&mut 0) = nodes as u32;
+            let own = &modes[begin..=end];
+            rows[nodes * width..]
+                .iter_mut()
+                .zip(own)
+                .for_each(|(row, &mode)| *row = zero_row(all_rows[mode]));
+            levels.push(Level { modes: own.to_vec(), parents, rows, starts: firsts });
             begin = end + 1;
         }
-        if entries.values.is_empty() {
-            // A root without children.
-            levels.iter_mut().take(1).for_each(|level| level.starts = vec![0, 0]);
-        }
-        let mut starts: Vec<u32> = heads.par_iter().map(|&(place, _)| place).collect();
-        starts.push(sorted.len() as u32);
+        starts.iter_mut().last().into_iter().for_each(|end| *end = sorted.len() as u32);
         let leaf = modes[others];
         let rows = sorted.par_iter().map(|(key, _)| key.row(0, bits[others])).collect();
         let values = sorted.par_iter().map(|&(_, value)| f32::from_bits(value)).collect();
@@ -228,89 +304,6 @@ impl Arranged {
         let nodes = owners(&self.starts, self.rows.len());
         ByRow::new(rows, &self.rows, &self.held, |place| (nodes[place], self.values[place]))
     }
-}
-
-/// Whose each element is, given where everybody's start and the end of the last; all have at least one.
-fn owners(starts: &[u32], len: usize) -> Vec<u32> {
-    let mut owners = vec![0; len];
-    owners.par_chunks_mut(PIECE).enumerate().for_each(|(piece, owners)| {
-        let first = (piece * PIECE) as u32;
-        let mut owner = starts.partition_point(|&start| start <= first) - 1;
-        for (place, to) in (first..).zip(owners) {
-            if starts[owner + 1] <= place {
-                owner += 1;
-            }
-            *to = owner as u32;
-        }
-    });
-    owners
-}
-
-/// What belongs to the rows of a mode, in the order of rows.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ByRow<T> {
-    /// Where each row's starts, and the end of the last.
-    pub(crate) starts: Vec<u32>,
-    pub(crate) ids: Vec<u32>,
-    pub(crate) values: Vec<T>,
-    /// The places of those that are held out.
-    pub(crate) held: Vec<u32>,
-}
-
-impl<T: Send> ByRow<T> {
-    /// Elements of these rows: those of a row stay in their order. `element` says what is in a place, and `held` which places are
-    /// held out.
-    pub(crate) fn new(
-        rows: usize,
-        of: &[u32],
-        held: &[u32],
-        element: impl Fn(usize) -> (u32, T) + Sync,
-    ) -> Self {
-        let (starts, places) = by_counting(rows, of);
-        let place = |&held: &u32| {
-            let row = of[held as usize] as usize;
-            let first = starts[row];
-            let own = &places[first as usize..starts[row + 1] as usize];
-            first + own.partition_point(|place| place.load(Ordering::Relaxed) < held) as u32
-        };
-        let held = held.par_iter().map(place).collect();
-        let (ids, values) = places.into_par_iter().map(|place| element(place.into_inner() as usize)).unzip();
-        ByRow { starts, ids, values, held }
-    }
-}
-
-/// Elements are counted in at most so many parts beside each other.
-const PARTS: usize = 64;
-
-/// Where the elements of each row start, and the places of all in the order of rows, and as they were within a row.
-fn by_counting(rows: usize, of: &[u32]) -> (Vec<u32>, Vec<AtomicU32>) {
-    // Counts of a part are as many as there are rows, and should be fewer than its elements.
-    let parts = (of.len() / rows.max(PIECE)).clamp(1, PARTS);
-    let len = of.len().div_ceil(parts).max(1);
-    let count = |part: &[u32]| {
-        let mut counts = vec![0u32; rows];
-        part.iter().for_each(|&row| counts[row as usize] += 1);
-        counts
-    };
-    let mut next: Vec<Vec<u32>> = of.par_chunks(len).map(count).collect();
-    let mut starts = vec![0; rows + 1];
-    for row in 0..rows {
-        let mut at = starts[row];
-        for next in &mut next {
-            at += std::mem::replace(&mut next[row], at);
-        }
-        starts[row + 1] = at;
-    }
-    // Every place is written once, by whoever has it: in which order does not matter.
-    let places: Vec<AtomicU32> = (0..of.len()).into_par_iter().map(|_| AtomicU32::new(0)).collect();
-    of.par_chunks(len).zip(&mut next).enumerate().for_each(|(part, (of, next))| {
-        for (place, &row) in (part * len..).zip(of) {
-            let to = &mut next[row as usize];
-            places[*to as usize].store(place as u32, Ordering::Relaxed);
-            *to += 1;
-        }
-    });
-    (starts, places)
 }
 
 #[cfg(test)]
@@ -342,7 +335,7 @@ mod tests {
                     let children = level.starts.windows(2).zip(0u32..);
                     let parents: Vec<u32> =
                         children.flat_map(|(pair, parent)| (pair[0]..pair[1]).map(move |_| parent)).collect();
-                    assert_eq!(level.parents, parents);
+                    assert_eq!(level.parents[..parents.len()], parents);
                 }
                 let mut seen = [false; 100];
                 for node in 0..arranged.nodes() {
@@ -380,20 +373,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn elements_are_in_the_order_of_rows_however_many_parts_count_them() {
-        for (len, rows) in [(0, 0), (0, 3), (7, 10), (PIECE * 3, 5), (PIECE * 70 + 11, 1000)] {
-            let of: Vec<u32> = (0..len).map(|place| (place * 7919 % 1009 % rows) as u32).collect();
-            let mut expected: Vec<(u32, usize)> = of.iter().copied().zip(0..).collect();
-            expected.sort();
-            let by_row = ByRow::new(rows, &of, &[], |place| (of[place], place));
-            let found: Vec<(u32, usize)> = by_row.ids.into_iter().zip(by_row.values).collect();
-            assert_eq!(found, expected);
-            let start = |row: usize| expected.partition_point(|&(own, _)| (own as usize) < row) as u32;
-            assert_eq!(by_row.starts, (0..=rows).map(start).collect::<Vec<_>>());
         }
     }
 

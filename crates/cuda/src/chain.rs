@@ -26,6 +26,11 @@ const FEW: usize = 128;
 pub(crate) const MOST_CORE: usize = MOST_BLOCKS[1] * 256 * 4;
 /// Rows of a factor behind those of the mode: the mean of these, for ids that are not known, and one that is zero.
 pub(crate) const BEHIND: usize = 2;
+/// The one that is zero.
+pub(crate) fn zero_row(rows: usize) -> u32 {
+    (rows + 1) as u32
+}
+
 /// A place that comes from nowhere.
 const NONE: u32 = u32::MAX;
 /// Threads of a block where nothing else asks for another number.
@@ -192,30 +197,23 @@ impl<D: Device> Chain<D> {
         let (pack, unpack) = frame.places(&order);
         let mut len = pack.len();
         let mut levels = Vec::new();
-        // What is zero, for entries that are held out.
-        let zero = |mode: usize| (all_rows[mode] + 1) as u32;
-        for (number, level) in (1..).zip(&arranged.levels) {
-            let nodes = level.parents.len();
+        for level in &arranged.levels {
+            let nodes = level.starts.last().map_or(0, |&end| end as usize);
             let most = if levels.is_empty() {
                 first_children(nodes, len)
             } else {
                 longest(nodes, CHILDREN.0, CHILDREN.1)
             };
-            let (mut rows, mut parents) = (level.rows.clone(), level.parents.clone());
-            if number == arranged.levels.len() && !arranged.held.is_empty() {
-                rows.extend(level.modes.iter().map(|&mode| zero(mode)));
-                parents.push(0);
-            }
             let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
                 modes: level.modes.clone(),
-                nodes: parents.len(),
+                nodes: level.parents.len(),
                 concepts,
                 len,
-                rows: Array::new(device, &rows)?,
-                parents: Array::new(device, &parents)?,
+                rows: Array::new(device, &level.rows)?,
+                parents: Array::new(device, &level.parents)?,
                 children: children.transpose()?,
                 parents_count: level.starts.len() - 1,
                 foldings: frame.foldings(&level.modes)?,
@@ -229,7 +227,7 @@ impl<D: Device> Chain<D> {
         };
         Ok(Chain {
             leaf,
-            entries: EntryList::new(device, entries, held, zero(leaf))?,
+            entries: EntryList::new(device, entries, held, zero_row(all_rows[leaf]))?,
             leaves: Work::new(device, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
             levels,
             nodes: arranged.nodes(),

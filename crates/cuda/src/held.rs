@@ -9,6 +9,10 @@ use crate::device::{Array, Device};
 use crate::sampler::Sampler;
 use crate::shares::telling;
 
+/// Rows are counted in at most so many parts beside each other, of at least so many entries.
+const PARTS: usize = 16;
+const PART: usize = 1 << 18;
+
 /// What there is once entries have joined that are held out now.
 pub(crate) struct Held {
     /// How many are held out.
@@ -19,12 +23,24 @@ pub(crate) struct Held {
 
 /// How many entries each row of each mode has without those that are held out, and what there is with them, if there are any.
 pub(crate) fn counted(entries: &Entries<'_>, held: &[u32], rows: &[usize]) -> (Vec<Vec<u32>>, Option<Held>) {
-    let count = |(of, &rows): (&&[u32], &usize)| {
-        let mut counts = vec![0; rows];
-        of.iter().for_each(|&row| counts[row as usize] += 1);
-        counts
-    };
-    let all: Vec<Vec<u32>> = entries.indices.par_iter().zip(rows).map(count).collect();
+    let part = entries.values.len().div_ceil(PARTS).max(PART);
+    let all: Vec<Vec<u32>> = entries
+        .indices
+        .par_iter()
+        .zip(rows)
+        .map(|(of, &rows)| {
+            let count = |of: &[u32]| {
+                let mut counts = vec![0; rows];
+                of.iter().for_each(|&row| counts[row as usize] += 1);
+                counts
+            };
+            let add = |mut sums: Vec<u32>, counts: Vec<u32>| {
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                sums
+            };
+            of.par_chunks(part).map(count).reduce(|| vec![0; rows], add)
+        })
+        .collect();
     if held.is_empty() {
         return (all, None);
     }

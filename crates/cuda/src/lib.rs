@@ -14,6 +14,7 @@
 //! so the same GPU gives the same bits.
 
 mod arrange;
+mod by_row;
 mod chain;
 mod core;
 mod cuda;
@@ -32,6 +33,7 @@ mod scalars;
 mod scales;
 mod setup;
 mod shares;
+mod sort;
 mod state;
 mod tasks;
 mod terms;

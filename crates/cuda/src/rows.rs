@@ -1,7 +1,7 @@
 //! Sums over the entries of rows, and draws of rows from them.
 
 use crate::Error;
-use crate::arrange::ByRow;
+use crate::by_row::ByRow;
 use crate::chain::{Chain, Frame, Which, Work};
 use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
 use crate::entry_list::EntryList;

@@ -40,9 +40,24 @@ impl Tasks {
             tasks.extend((0..count).map(|i| [part(i), part(i + 1), slots as u32 + i, target]));
             slots += count as usize;
         }
-        tasks.sort_by_key(|&[start, end, ..]| std::cmp::Reverse(end - start));
-        Tasks { tasks, splits, slots }
+        Tasks { tasks: longest_first(&tasks), splits, slots }
     }
+}
+
+/// Tasks in the order of their lengths, and otherwise as they were.
+fn longest_first(tasks: &[Task]) -> Vec<Task> {
+    let longest = tasks.iter().map(|[start, end, ..]| end - start).max().unwrap_or(0);
+    let shorter = |&[start, end, ..]: &Task| (longest - (end - start)) as usize;
+    let mut next = vec![0; longest as usize + 2];
+    tasks.iter().for_each(|task| next[shorter(task) + 1] += 1);
+    (1..next.len()).for_each(|length| next[length] += next[length - 1]);
+    let mut sorted = vec![[0; 4]; tasks.len()];
+    for task in tasks {
+        let place = &mut next[shorter(task)];
+        sorted[*place] = *task;
+        *place += 1;
+    }
+    sorted
 }
 
 #[cfg(test)]

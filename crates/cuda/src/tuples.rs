@@ -2,7 +2,8 @@
 //! take the entries' place in the draws of these two modes' rows and of the core.
 
 use crate::Error;
-use crate::arrange::{Arranged, ByRow};
+use crate::arrange::Arranged;
+use crate::by_row::ByRow;
 use crate::chain::{BEHIND, Frame, THREADS, Which, Work, fold, gather};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, pad, stride};
@@ -84,7 +85,8 @@ impl<D: Device> Tuples<D> {
         let [first, second] = &arranged.levels[..] else {
             return Err(Error::Problem("tuples have two modes".to_owned()));
         };
-        let firsts: Vec<u32> = second.parents.iter().map(|&parent| first.rows[parent as usize]).collect();
+        let (parents, seconds) = (&second.parents[..arranged.nodes()], &second.rows[..arranged.nodes()]);
+        let firsts: Vec<u32> = parents.iter().map(|&parent| first.rows[parent as usize]).collect();
         let pad = pads[arranged.leaf];
         let mut tuples = Tuples {
             sums: Array::zeros(device, slots * sums_len(pad))?,
@@ -93,8 +95,8 @@ impl<D: Device> Tuples<D> {
             ready: None,
         };
         for (mode, other, own, theirs) in [
-            (first.modes[0], second.modes[0], &firsts, &second.rows),
-            (second.modes[0], first.modes[0], &second.rows, &firsts),
+            (first.modes[0], second.modes[0], &firsts[..], seconds),
+            (second.modes[0], first.modes[0], seconds, &firsts),
         ] {
             let by_row = ByRow::new(rows[mode], own, &[], |place| (place as u32, theirs[place]));
             let all: Vec<u32> = (0..rows[other] as u32).collect();

@@ -145,6 +145,9 @@ pub(crate) enum BenchVerb {
         /// The number of an NVIDIA GPU, to be measured in turns
         #[arg(long, value_name = "N", value_parser = whole::<u16>)]
         gpu: Option<u16>,
+        /// Leave this program's own CPU runs out, beside a GPU
+        #[arg(long, requires = "gpu")]
+        no_cpu: bool,
     },
     /// The vector instructions that this machine has against each other, on one thread
     Instructions {

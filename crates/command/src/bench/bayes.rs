@@ -36,6 +36,8 @@ pub(super) struct Bayes<'a> {
     pub(super) before: Option<&'a Path>,
     /// The number of a GPU.
     pub(super) gpu: Option<u16>,
+    /// Whether this program is measured on the CPU.
+    pub(super) cpu: bool,
 }
 
 /// What is measured in turns with others.
@@ -150,7 +152,8 @@ impl Bayes<'_> {
         let on =
             |device: Device, name: String| Contender { name, program: own.clone(), device: Some(device) };
         let gpu = self.gpu.map(Device::Cuda).map(|gpu| on(gpu, gpu.to_string()));
-        before.into_iter().chain([on(Device::Cpu, "this".to_owned())]).chain(gpu).collect()
+        let cpu = self.cpu.then(|| on(Device::Cpu, "this".to_owned()));
+        before.into_iter().chain(cpu).chain(gpu).collect()
     }
 
     /// Fits the file.

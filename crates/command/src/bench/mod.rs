@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
         BenchVerb::After { threads } => after::run(*threads, scale, report),
-        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu } => bayes::Bayes {
+        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu, no_cpu } => bayes::Bayes {
             shapes,
             ranks,
             threads: threads.as_deref(),
@@ -64,6 +64,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
             repeats: *repeats,
             before: before.as_deref(),
             gpu: *gpu,
+            cpu: !no_cpu,
         }
         .run(scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),

@@ -121,7 +121,7 @@ impl<D: Device> Begun<D> {
         let held = held.map(|held| (job.entries.part(&held, true), held.places(true)));
         let sets = TestEntries::new(&job.sets, held.as_ref().map(|(held, _)| held), &sampler.rows())?;
         let places = held.as_ref().map_or(&[][..], |(_, places)| places);
-        sampler.noise.counts = state::counts(entries, places, &sampler.rows());
+        state::count(&mut sampler.noise.counts, entries, places, false);
         let there = There::new(device, &sampler, (entries, places), &sets);
         let there = there.map_err(|error| failed(&name, error))?;
         Ok(Begun { name, sampler, held, sets, there })
@@ -208,8 +208,8 @@ impl<D: Device> DeviceEngine<D> {
     fn join(&mut self) -> Result<bool, Error> {
         let Some(entries) = self.sampler.end_calibration()? else { return Ok(false) };
         let entries = entries.into_entries()?;
-        self.held = Vec::new();
-        self.sampler.noise.counts = state::counts(&entries, &[], &self.sampler.rows());
+        let held = std::mem::take(&mut self.held);
+        state::count(&mut self.sampler.noise.counts, &entries, &held, true);
         (self.entries, self.sets.held) = (Some(entries), None);
         Ok(true)
     }

@@ -21,16 +21,14 @@ pub(super) fn given(entries: &Entries, (mean, spread): (f64, f64)) -> (Vec<&[u32
     (lists, parallel::numbers_of(entries.values(), scaled))
 }
 
-/// How many entries each row has, without those that are held out.
-pub(super) fn counts(entries: &Entries, held: &[u32], rows: &[usize]) -> Vec<Vec<u32>> {
-    let of = |(mode, &rows): (usize, &usize)| {
-        let mut counts = vec![0; rows];
-        let indices = entries.indices(mode);
-        indices.iter().for_each(|&row| counts[row as usize] += 1);
-        held.iter().for_each(|&entry| counts[indices[entry as usize] as usize] -= 1);
-        counts
-    };
-    parallel::map_of(rows.iter().enumerate(), of)
+/// Counts the entries of each row without those that are held out, or with them again.
+pub(super) fn count(counts: &mut [Vec<u32>], entries: &Entries, held: &[u32], take_part: bool) {
+    for (mode, counts) in counts.iter_mut().enumerate() {
+        for &entry in held {
+            let count = &mut counts[entries.indices(mode)[entry as usize] as usize];
+            *count = if take_part { *count + 1 } else { *count - 1 };
+        }
+    }
 }
 
 /// Puts entries, some of which are held out, and the state on a device.
