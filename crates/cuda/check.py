@@ -15,27 +15,13 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A checker follows every access: tests that draw thousands of times to compare moments would take hours, and launch nothing else.
 SLOW = ["moments", "distribution_that", "planted_model"]
-# Each checker, and parts of the tests that it follows, beside each other: every kernel is launched by those that look for races, which takes
-# longest.
-CHECKERS = {
-    "memcheck": [[]],
-    "racecheck": [
-        ["tests::sums::sums"],
-        ["tests::sums::passes"],
-        ["tests::sums::entries"],
-        ["tests::sums", "--skip", "sums::sums", "--skip", "sums::passes", "--skip", "sums::entries"],
-        ["tests::terms"],
-        ["tests::graph", "tests::switches"],
-        ["tests::draws"],
-        ["runs_are_the_same"],
-    ],
-}
+# Each checker, and the tests that it follows if not all: every kernel is launched by these, and races take minutes to look for.
+CHECKERS = {"memcheck": [], "racecheck": ["tests::sums", "tests::terms", "tests::graph", "tests::switches", "tests::draws", "runs_are_the_same"]}
 
 
 def built() -> str:
@@ -61,33 +47,11 @@ def gpu() -> str:
     return f"{name}, driver {driver}"
 
 
-class Run:
-    """A program that runs beside others."""
-
-    def __init__(self, name: str, command: list[str]) -> None:
-        self.name = name
-        self.start = time.monotonic()
-        environment = os.environ | {"S3CMTF_CUDA_TESTS": "1"}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self.process = subprocess.Popen(command, env=environment, text=True, **pipes)
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-
-    def read(self) -> None:
-        self.output, _ = self.process.communicate()
-        self.seconds = time.monotonic() - self.start
-
-    def found(self) -> tuple[list[int], bool]:
-        """How many tests passed and failed, and errors; and whether all is well."""
-        self.reader.join()
-        tests = re.search(r"(\d+) passed; (\d+) failed", self.output)
-        errors = re.search(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", self.output)
-        numbers = [int(number) for found in (tests, errors) if found for number in found.groups() if number]
-        is_well = self.process.returncode == 0 and tests is not None and not any(numbers[1:])
-        is_well &= numbers[:1] != [0] and (errors is not None or self.name not in CHECKERS)
-        if not is_well:
-            print(self.output[-6000:], flush=True)
-        return numbers + [0] * (3 - len(numbers)), is_well
+def run(command: list[str]) -> tuple[int, str, float]:
+    start = time.monotonic()
+    environment = os.environ | {"S3CMTF_CUDA_TESTS": "1"}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout, time.monotonic() - start
 
 
 def main() -> None:
@@ -97,23 +61,24 @@ def main() -> None:
     given = arguments.parse_args()
     program = str(pathlib.Path(given.tests or built()).resolve())
     sanitizer = checker()
-    # One at a time in a program: reports of a checker would be mixed.
+    # One at a time: tests share the GPU, and reports of a checker would be mixed.
     tests = [program, "--test-threads", "1"]
     quick = tests + [word for name in SLOW for word in ("--skip", name)]
-    runs = [Run("tests", tests)]
-    runs[0].reader.join()
-    for tool, parts in CHECKERS.items():
-        runs += [Run(tool, [sanitizer, "--tool", tool, "--error-exitcode", "9", *quick, *part]) for part in parts]
+    runs = [("tests", tests)]
+    runs += [(tool, [sanitizer, "--tool", tool, "--error-exitcode", "9", *quick, *names]) for tool, names in CHECKERS.items()]
     lines = [f"{gpu()}: `crates/cuda/check.py`", "", "| what | tests passed | errors | seconds |", "|---|---|---|---|"]
     failed = False
-    for name in ["tests", *CHECKERS]:
-        parts = [(run, *run.found()) for run in runs if run.name == name]
-        passed, wrong, errors = (sum(numbers[place] for _, numbers, _ in parts) for place in range(3))
-        failed |= not all(is_well for *_, is_well in parts)
-        found = errors if name in CHECKERS else ""
-        row = f"| {name} | {passed} of {passed + wrong} | {found} | {max(run.seconds for run, *_ in parts):.0f} |"
+    for name, command in runs:
+        code, output, seconds = run(command)
+        passed = re.search(r"(\d+) passed; (\d+) failed", output)
+        errors = re.search(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", output)
+        found = next((number for number in errors.groups() if number), "") if errors else ""
+        failed |= code != 0 or not passed or passed[2] != "0" or (name in CHECKERS and found != "0")
+        row = f"| {name} | {passed[1] + ' of ' + str(int(passed[1]) + int(passed[2])) if passed else 'none'} | {found} | {seconds:.0f} |"
         print(row, flush=True)
         lines.append(row)
+        if code != 0:
+            print(output[-6000:], flush=True)
     if given.out:
         given.out.write_text("\n".join(["# The kernels on a GPU", "", *lines]) + "\n", encoding="utf-8")
     sys.exit(1 if failed else 0)

@@ -195,37 +195,51 @@ KERNEL unfold_few(const Folding* __restrict__ foldings, const u32* __restrict__ 
 }
 REGISTER(unfold_few)
 
-// The slots of targets that several tasks share. If they are many, threads of a block take turns in the slots of a number, those of
-// whole warps. A thread reads some of them at a time.
-KERNEL join(const Split* __restrict__ splits, u32 len, float* __restrict__ slots) {
-    static const u32 MANY = 32, AT_A_TIME = 8;
-    Split split = splits[blockIdx.x];
-    u32 turns = split.count >= MANY ? blockDim.x / 32 : 1, columns = blockDim.x / turns;
-    u32 turn = threadIdx.x / columns, column = threadIdx.x % columns;
-    double* room = SHARED(double);
-    for (u32 first = blockIdx.y * columns; first < len; first += gridDim.y * columns) {
-        u32 i = first + column;
-        double sum = 0.0;
-        for (u32 part = turn; i < len && part < split.count; part += AT_A_TIME * turns) {
-            float some[AT_A_TIME];
+// So many slots at a time are on their way to a thread that adds them up.
+static const u32 SLOTS = 8;
+
+// The sum of a number of every so manieth slot of a split, from one of them on.
+DEVICE double sum_slots(Split split, u32 first, u32 step, u32 len, u32 number, const float* slots) {
+    double sum = 0.0;
+    for (u32 slot = first; slot < split.count; slot += SLOTS * step) {
+        float some[SLOTS];
 #pragma unroll
-            for (u32 j = 0; j < AT_A_TIME; ++j) {
-                u32 there = part + j * turns;
-                some[j] = there < split.count ? slots[(u64)(split.first + there) * len + i] : 0.0f;
-            }
+        for (u32 j = 0; j < SLOTS; ++j) {
+            u32 there = slot + j * step;
+            some[j] = there < split.count ? slots[(u64)(split.first + there) * len + number] : 0.0f;
+        }
 #pragma unroll
-            for (u32 j = 0; j < AT_A_TIME; ++j) sum += some[j];
-        }
-        if (turns > 1) {
-            __syncthreads();
-            room[threadIdx.x] = sum;
-            __syncthreads();
-            for (u32 other = 1; turn == 0 && other < turns; ++other) sum += room[other * columns + column];
-        }
-        if (turn == 0 && i < len) slots[(u64)split.target * len + i] = (float)sum;
+        for (u32 j = 0; j < SLOTS; ++j) sum += some[j];
     }
+    return sum;
+}
+
+// The slots of targets that a few tasks share: a thread for each number.
+KERNEL join(const Split* __restrict__ splits, u32 count, u32 len, float* __restrict__ slots) {
+    u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (thread / len >= count) return;
+    Split split = splits[thread / len];
+    u32 number = (u32)(thread % len);
+    slots[(u64)split.target * len + number] = (float)sum_slots(split, 0, 1, len, number, slots);
 }
 REGISTER(join)
+
+// The same where many do, behind so many splits of a few: the warps of a block take turns in the slots.
+KERNEL join_many(const Split* __restrict__ splits, u32 behind, u32 len, float* __restrict__ slots) {
+    Split split = splits[behind + blockIdx.x];
+    u32 turns = blockDim.x / 32, turn = threadIdx.x / 32, lane = threadIdx.x % 32;
+    double* room = SHARED(double);
+    for (u32 first = blockIdx.y * 32; first < len; first += gridDim.y * 32) {
+        u32 number = first + lane;
+        double sum = number < len ? sum_slots(split, turn, turns, len, number, slots) : 0.0;
+        __syncthreads();
+        room[threadIdx.x] = sum;
+        __syncthreads();
+        for (u32 other = 1; turn == 0 && other < turns; ++other) sum += room[other * 32 + lane];
+        if (turn == 0 && number < len) slots[(u64)split.target * len + number] = (float)sum;
+    }
+}
+REGISTER(join_many)
 
 // Numbers in another order; places that come from nowhere are zero.
 KERNEL gather(const u32* __restrict__ places, u32 count, const float* __restrict__ from, float* __restrict__ to) {

@@ -88,11 +88,12 @@ REGISTER(level_parts)
 KERNEL level_shares(u32 rows, u32 pad, u32 blocks, const double* __restrict__ parts, const float* __restrict__ factor,
                     float* __restrict__ roots) {
     double* sums = SHARED(double);
-    if (threadIdx.x < MOMENTS) {
-        double sum = 0.0;
-        for (u32 block = 0; block < blocks; ++block) sum += parts[block * MOMENTS + threadIdx.x];
-        sums[threadIdx.x] = sum;
-    }
+    // A warp has a moment.
+    u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    double sum = 0.0;
+    for (u32 block = lane; warp < MOMENTS && block < blocks; block += 32) sum += parts[block * MOMENTS + warp];
+    for (u32 mask = 1; mask < 32; mask *= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, mask);
+    if (warp < MOMENTS && lane == 0) sums[warp] = sum;
     __syncthreads();
     u32 row = blockIdx.x * blockDim.x + threadIdx.x;
     double entries = sums[0], spread = sums[3] - sums[1] * sums[1] / entries;

@@ -175,13 +175,21 @@ KERNEL BOUNDS(1024, 1) column_parts(u32 rows, u32 rank, u32 pad, u32 plain, cons
 }
 REGISTER(column_parts)
 
+// The sum of a concept's parts, by a warp.
+DEVICE double sum_parts(const double* parts, u32 blocks, u32 rank, u32 k) {
+    double sum = 0.0;
+    for (u32 block = threadIdx.x % 32; block < blocks; block += 32) sum += parts[(u64)block * rank + k];
+    for (u32 mask = 1; mask < 32; mask *= 2) sum += __shfl_xor_sync(WHOLE_WARP, sum, mask);
+    return sum;
+}
+
 // What the concepts of a mode are multiplied with, so that their prior's precision is 1.
 KERNEL draw_scales(u32 mode, u32 rows, u32 rank, u32 blocks, const double* __restrict__ parts, u64 seed, u32 epoch,
                    float* __restrict__ scales) {
-    u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 k = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (k >= rank) return;
-    double sum = 0.0;
-    for (u32 block = 0; block < blocks; ++block) sum += parts[(u64)block * rank + k];
+    double sum = sum_parts(parts, blocks, rank, k);
+    if (threadIdx.x % 32 > 0) return;
     Random random(seed, SCALES, mode, k, epoch);
     scales[k] = k == 0 ? 1.0f : (float)sqrt(random.gamma(1.0 + 0.5 * (double)rows, 0.5 + 0.5 * sum));
 }
@@ -254,10 +262,10 @@ REGISTER(scale_natural)
 
 // The mean row, behind the last, for ids that are not known.
 KERNEL average_row(u32 rows, u32 rank, u32 pad, u32 blocks, const double* __restrict__ parts, float* __restrict__ factor) {
-    u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+    u32 k = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
     if (k >= rank) return;
-    double sum = 0.0;
-    for (u32 block = 0; block < blocks; ++block) sum += parts[(u64)block * rank + k];
+    double sum = sum_parts(parts, blocks, rank, k);
+    if (threadIdx.x % 32 > 0) return;
     factor[(u64)rows * pad + k] = k == 0 ? 1.0f : (float)(sum / (double)(rows > 0 ? rows : 1));
 }
 REGISTER(average_row)

@@ -7,6 +7,9 @@ use crate::entry_list::EntryList;
 use crate::tasks::{Tasks, longest};
 use bytemuck::Pod;
 
+/// So many tasks that share a target are many, whose sums the warps of a block add up: so many threads.
+const MANY: u32 = 32;
+const TURNS: usize = 512;
 /// No more modes than this: kernels have room for so many.
 pub(crate) const MOST_MODES: usize = 8;
 /// How many tasks of leaves there are at least, if these have no fewer entries and no more; and of children that go back up.
@@ -40,17 +43,22 @@ pub(crate) const THREADS: usize = 256;
 pub(crate) struct Work<D: Device> {
     pub(crate) tasks: Array<D, u32>,
     pub(crate) count: usize,
+    /// Targets that a few tasks share, and then those that many do: how many there are of each.
     splits: Array<D, u32>,
-    split: usize,
+    few: usize,
+    many: usize,
     pub(crate) slots: usize,
 }
 
 impl<D: Device> Work<D> {
     pub(crate) fn new(device: &D, starts: &[u32], most: u32) -> Result<Self, Error> {
-        let Tasks { tasks, splits, slots } = Tasks::new(starts, most);
+        let Tasks { tasks, mut splits, slots } = Tasks::new(starts, most);
+        splits.sort_by_key(|&[.., count]| count >= MANY);
+        let few = splits.partition_point(|&[.., count]| count < MANY);
         Ok(Work {
             count: tasks.len(),
-            split: splits.len(),
+            few,
+            many: splits.len() - few,
             tasks: Array::new(device, tasks.as_flattened())?,
             splits: Array::new(device, splits.as_flattened())?,
             slots,
@@ -59,9 +67,11 @@ impl<D: Device> Work<D> {
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
     pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
-        let threads = len.next_multiple_of(32).clamp(FEW, THREADS);
-        let grid = [self.split, len.div_ceil(threads).min(MOST_BLOCKS[1])];
-        launch!(device, Module::Common, "join", grid, threads, 8 * threads, &self.splits, len as u32, slots)
+        let (few, grid) = (self.few as u32, [(self.few * len).div_ceil(THREADS), 1]);
+        launch!(device, Module::Common, "join", grid, THREADS, 0, &self.splits, few, len as u32, slots)?;
+        let grid = [self.many, len.div_ceil(32).min(MOST_BLOCKS[1])];
+        let room = 8 * TURNS;
+        launch!(device, Module::Common, "join_many", grid, TURNS, room, &self.splits, few, len as u32, slots)
     }
 }
 

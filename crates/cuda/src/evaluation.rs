@@ -67,7 +67,7 @@ impl<D: Device> Sampler<D> {
         for (mode, factor) in model.factors.iter().enumerate() {
             let blocks = self.column_parts(factor, mode, true, None)? as u32;
             let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode], self.pads[mode] as u32);
-            let (grid, parts) = ([rank.div_ceil(64), 1], &self.parts);
+            let (grid, parts) = ([rank.div_ceil(2), 1], &self.parts);
             launch!(
                 device,
                 Module::Common,

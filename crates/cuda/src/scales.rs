@@ -25,7 +25,7 @@ impl<D: Device> Sampler<D> {
             let means = self.means[mode].as_ref();
             let blocks = self.column_parts(factor, mode, false, means)?;
             let (modes, own, scales) = (mode as u32, rows as u32, &self.scales[mode]);
-            let grid = [rank.div_ceil(64), 1];
+            let grid = [rank.div_ceil(2), 1];
             launch!(
                 device,
                 Module::Common,

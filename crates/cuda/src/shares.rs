@@ -11,6 +11,8 @@ const TELLING: u32 = 20;
 const FEWEST: usize = 20;
 const MOST_OF: u64 = 3;
 const ROWS: usize = 2048;
+/// Threads of a block that weighs what the rows may be like.
+const WEIGHING: usize = 512;
 
 impl<D: Device> Sampler<D> {
     /// Draws the shares of a mode's rows in the precision of entries, given what [`Sampler::draw_rows`] has left of them.
@@ -39,8 +41,8 @@ impl<D: Device> Sampler<D> {
             Module::Common,
             "weigh_nu",
             [22, 1],
-            THREADS,
-            room,
+            WEIGHING,
+            8 * WEIGHING,
             telling,
             some,
             counts,
