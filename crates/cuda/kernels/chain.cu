@@ -248,6 +248,13 @@ KERNEL gather(const u32* __restrict__ places, u32 count, const float* __restrict
 }
 REGISTER(gather)
 
+// Rows without their padding.
+KERNEL unpad(u32 rows, u32 rank, u32 pad, const float* __restrict__ padded, float* __restrict__ out) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i / rank < rows) out[i] = padded[i / rank * pad + i % rank];
+}
+REGISTER(unpad)
+
 // Others in some places of a list.
 KERNEL replace(u32 count, const u32* __restrict__ places, const u64* __restrict__ others, u64* __restrict__ list) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -28,6 +28,9 @@
 struct Dim3 {
     unsigned x, y, z;
 };
+struct alignas(8) float2 {
+    float x, y;
+};
 struct alignas(16) float4 {
     float x, y, z, w;
 };

@@ -168,3 +168,7 @@ KERNEL BOUNDS(128, SUM_BLOCKS) sums_signed(const Task* __restrict__ tasks, u32 c
     sum_up<true>(tasks, count, entries, designs, seed, epoch, out, squares);
 }
 REGISTER(sums_signed)
+
+#if PAD >= 48
+#include "tensor_tuples.cu"
+#endif

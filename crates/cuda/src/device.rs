@@ -133,6 +133,12 @@ impl<D: Device, T: Pod> Array<D, T> {
         Ok(values)
     }
 
+    /// Copies the first numbers.
+    pub(crate) fn get_first(&self, device: &D, values: &mut [T]) -> Result<(), Error> {
+        assert!(values.len() <= self.len, "more numbers than there are");
+        device.get(&self.memory, bytemuck::cast_slice_mut(values))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -70,6 +70,7 @@ impl<D: Device> Sampler<D> {
         let slots = |mode: usize| slots_of(mode, &self.work, self.tuples.as_ref());
         self.sums.grow(device, most(&|mode| slots(mode) * sums_len(pads[mode])))?;
         self.scratch.grow(device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?;
+        self.bare.grow(device, most(&|mode| rows[mode] * ranks[mode]))?;
         self.parts.grow(device, parts_len(pads))
     }
 }

@@ -70,6 +70,8 @@ pub struct Sampler<D: Device> {
     pub(crate) parts: Array<D, f64>,
     /// The sum of squared errors of each task of a pass.
     pub(crate) pass_squares: Array<D, f64>,
+    /// Room for the rows of a mode without padding.
+    pub(crate) bare: Array<D, f32>,
     pub(crate) scales: Vec<Array<D, f32>>,
     pub(crate) all_scales: Array<D, f32>,
     pub(crate) counts: Vec<Array<D, u32>>,
@@ -164,6 +166,7 @@ impl<D: Device> Sampler<D> {
             errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
             parts: Array::zeros(&device, parts_len(&pads))?,
             pass_squares: Array::zeros(&device, lead.leaves.slots)?,
+            bare: Array::zeros(&device, most(&|mode| rows[mode] * ranks[mode]))?,
             scales: ranks.iter().map(|&rank| Array::zeros(&device, rank)).collect::<Result<_, _>>()?,
             all_scales: Array::zeros(&device, ranks.iter().sum())?,
             counts: counts.iter().map(|counts| Array::new(&device, counts)).collect::<Result<_, _>>()?,

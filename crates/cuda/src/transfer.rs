@@ -1,16 +1,11 @@
 //! The state of a sampler, from the device and back.
 
-use rayon::prelude::*;
-
 use crate::Error;
-use crate::chain::{BEHIND, Model};
-use crate::device::{Array, Device};
+use crate::chain::{BEHIND, Model, THREADS};
+use crate::device::{Array, Device, Module, launch};
 use crate::sampler::{Mean, Sampler, is_precision};
 use crate::scalars::{COUNT, HURDLE, NU, TAU, VARIANCE};
 use crate::state::{MeanState, State, natural_len};
-
-/// So many rows are copied by one thread at least.
-const PIECE: usize = 1 << 12;
 
 impl<D: Device> Sampler<D> {
     /// All that the next draws depend on.
@@ -56,6 +51,19 @@ impl<D: Device> Sampler<D> {
         self.unpadded(&self.draw.factors[mode], mode)
     }
 
+    /// The same where they were before: hosts that ask for rows in every epoch need no new memory.
+    ///
+    /// # Errors
+    /// If there is no such mode, or there is no room for as many numbers as it has, or the device fails.
+    pub fn rows_into(&self, mode: usize, rows: &mut [f32]) -> Result<(), Error> {
+        self.check_mode(mode)?;
+        let len = self.rows[mode] * self.ranks[mode];
+        if rows.len() != len {
+            return Err(Error::Problem(format!("{} numbers and not {len} for mode {mode}", rows.len())));
+        }
+        self.unpad(&self.draw.factors[mode], mode, rows)
+    }
+
     /// The core as it was drawn last.
     ///
     /// # Errors
@@ -89,16 +97,16 @@ impl<D: Device> Sampler<D> {
     }
 
     fn unpadded(&self, factor: &Array<D, f32>, mode: usize) -> Result<Vec<f32>, Error> {
-        let (rank, pad) = (self.ranks[mode], self.pads[mode]);
-        let padded = factor.get(&self.device)?;
-        let mut rows = vec![0.0; self.rows[mode] * rank];
-        // Hosts ask for rows in every epoch that has coupled matrices, or entries held out.
-        rows.par_chunks_mut(PIECE * rank).zip(padded.par_chunks(PIECE * pad)).for_each(|(rows, padded)| {
-            for (row, padded) in rows.chunks_exact_mut(rank).zip(padded.chunks_exact(pad)) {
-                row.copy_from_slice(&padded[..rank]);
-            }
-        });
+        let mut rows = vec![0.0; self.rows[mode] * self.ranks[mode]];
+        self.unpad(factor, mode, &mut rows)?;
         Ok(rows)
+    }
+
+    fn unpad(&self, factor: &Array<D, f32>, mode: usize, out: &mut [f32]) -> Result<(), Error> {
+        let (rows, rank, pad) = (self.rows[mode] as u32, self.ranks[mode] as u32, self.pads[mode] as u32);
+        let (device, grid) = (&self.device, [out.len().div_ceil(THREADS), 1]);
+        launch!(device, Module::Common, "unpad", grid, THREADS, 0, rows, rank, pad, factor, &self.bare)?;
+        self.bare.get_first(device, out)
     }
 
     /// Goes on from another state. Where the core has zeros, those of the state are not looked at.

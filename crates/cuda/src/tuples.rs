@@ -18,6 +18,9 @@ const LONGEST: u32 = 64;
 /// Batches of tuples are as large as this many floats of shared memory allow, and no larger than this.
 const ROOM: usize = 8 << 10;
 const BATCH: usize = 16;
+/// From this padded rank on, sums over tuples are on tensor cores, by so many threads of a block.
+const TENSOR_FROM: usize = 48;
+const TENSOR_THREADS: usize = 128;
 
 /// The sums of tuples, and what the rows of each mode have of them.
 pub(crate) struct Tuples<D: Device> {
@@ -195,6 +198,44 @@ impl<D: Device> Sampler<D> {
             [&folded.packed, &self.tables.roots[0]],
             [&folded.tables, &side.table_roots],
         )?;
+        if self.tensor && pad.min(inner) >= TENSOR_FROM {
+            // As in tensor_tuples.cu.
+            let shared = 4 * ((inner + pad.next_multiple_of(16)) * (inner + 8) + inner);
+            launch!(
+                device,
+                Module::Tensor(inner as u32),
+                "sum_tuples",
+                [side.work.count, 1],
+                TENSOR_THREADS,
+                shared,
+                &side.work.tasks,
+                rank as u32,
+                pad as u32,
+                &side.tuples,
+                &side.others,
+                &tuples.sums,
+                &tuples.squares,
+                &folded.tables,
+                &self.roots[side.other],
+                &self.sums,
+                &self.squares,
+            )?;
+        } else {
+            self.sum_tuples_plainly(side, (rank, pad, inner), tuples)?;
+        }
+        side.work.join(device, pad * (pad + 3) / 2, &self.sums)?;
+        side.work.join(device, 1, &self.squares)?;
+        Ok(true)
+    }
+
+    /// The same without tensor cores.
+    fn sum_tuples_plainly(
+        &self,
+        side: &Side<D>,
+        (rank, pad, inner): (usize, usize, usize),
+        tuples: &Tuples<D>,
+    ) -> Result<(), Error> {
+        let (device, folded) = (&self.device, &side.folded);
         let tiles = pad / 4 * (pad / 4 + 1) / 2;
         let threads = if tiles > 128 { 256 } else { 128 };
         // As in tuples.cu.
@@ -221,10 +262,7 @@ impl<D: Device> Sampler<D> {
             &self.roots[side.other],
             &self.sums,
             &self.squares,
-        )?;
-        side.work.join(device, pad * (pad + 3) / 2, &self.sums)?;
-        side.work.join(device, 1, &self.squares)?;
-        Ok(true)
+        )
     }
 
     /// A pass over tuples, whose designs are in the last nodes of the lead; `false` if there are none.

@@ -3,7 +3,7 @@
 use super::device::TestDevice;
 use super::oracle::{RowSums, assert_close, assert_moments, solve};
 use super::{Random, forms};
-use crate::{Form, Sampler, natural_len};
+use crate::{Error, Form, Sampler, natural_len};
 
 /// A problem whose rows of the first mode all have the same entries.
 pub(super) fn alike(rows: usize, ranks: &[usize]) -> Random {
@@ -320,5 +320,18 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
             let spread = (squares[place] / count).sqrt() / deviation;
             assert!((0.55..1.5).contains(&spread), "{form:?} {place}: {spread}");
         }
+    }
+}
+
+#[test]
+fn rows_are_without_their_padding() {
+    let mut problem = Random::new(&[30, 20, 7], &[5, 12, 2], 50, 1);
+    let sampler = problem.sampler(Form::Entries);
+    for (mode, factor) in problem.state.factors.iter_mut().enumerate() {
+        assert_eq!(&sampler.rows(mode).unwrap(), factor);
+        let mut rows = vec![0.0; factor.len()];
+        sampler.rows_into(mode, &mut rows).unwrap();
+        assert_eq!(&rows, factor);
+        assert!(matches!(sampler.rows_into(mode, &mut rows[1..]), Err(Error::Problem(_))));
     }
 }

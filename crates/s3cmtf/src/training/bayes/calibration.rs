@@ -47,6 +47,8 @@ pub(super) struct Calibration {
     log: f64,
     /// Sums over draws of what is predicted of each entry held out, and of its square; empty where `spreads` was not asked for.
     draws: Vec<[f32; 2]>,
+    /// Kept from epoch to epoch.
+    memory: Aligned,
 }
 
 /// Which entries are held out to calibrate by. None if they or the others are too few, or there is no time.
@@ -95,7 +97,7 @@ impl Calibration {
     pub(super) fn new(held: Evaluation, entries: EntrySource, spreads: bool) -> Self {
         let mean = vec![0.0; held.0.entries];
         let draws = vec![[0.0; 2]; if spreads { mean.len() } else { 0 }];
-        Calibration { held, entries, mean, log: 0.0, draws }
+        Calibration { held, entries, mean, log: 0.0, draws, memory: Aligned::default() }
     }
 
     /// The entries that are held out.
@@ -169,8 +171,7 @@ impl Calibration {
         augmentation: Option<&Augmentation>,
     ) -> Result<f64, Error> {
         if epoch >= FROM {
-            let mut memory = Aligned::default();
-            let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes, &mut memory);
+            let pass = Pass::new(&self.held.0, (ranks, factors), None, nodes, &mut self.memory);
             let all = pass.each(&core.values, |_, prediction| prediction)?;
             if schedule.spread().contains(&epoch) {
                 for ([sum, squares], &drawn) in self.draws.iter_mut().zip(&all) {

@@ -102,7 +102,7 @@ pub(super) fn get<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Result<
 /// Takes over rows and core alone.
 pub(super) fn get_draw<D: Device>(sampler: &mut Sampler, chain: &Chain<D>) -> Result<(), s3cmtf_cuda::Error> {
     for (mode, factor) in sampler.factors.iter_mut().enumerate() {
-        *factor = chain.rows(mode)?;
+        chain.rows_into(mode, factor)?;
     }
     sampler.core.values = chain.core()?;
     Ok(())
@@ -121,7 +121,7 @@ pub(super) fn prepare_matrices<D: Device>(
         let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
         coupled.for_each(|matrix| matrix.rescale(&by));
         if sampler.matrices.iter().any(|matrix| matrix.mode == mode && matrix.graph().is_none()) {
-            sampler.factors[mode] = chain.rows(mode)?;
+            chain.rows_into(mode, &mut sampler.factors[mode])?;
         }
     }
     Ok(())
