@@ -300,9 +300,17 @@ impl<D: Device> Sampler<D> {
     /// The modes in the order in which their rows are drawn.
     #[must_use]
     pub fn modes(&self) -> Vec<usize> {
+        self.modes_with_last(|_| false)
+    }
+
+    /// The same with some modes behind the others, whose draws give the host time for what these wait for.
+    #[must_use]
+    pub fn modes_with_last(&self, is_last: impl Fn(usize) -> bool) -> Vec<usize> {
         // Sums over tuples are those of the lead's rows.
         let first = self.tuples.as_ref().map(|_| self.lead.leaf);
-        first.into_iter().chain((0..self.rows.len()).filter(|&mode| Some(mode) != first)).collect()
+        let mut rest: Vec<usize> = (0..self.rows.len()).filter(|&mode| Some(mode) != first).collect();
+        rest.sort_by_key(|&mode| is_last(mode));
+        first.into_iter().chain(rest).collect()
     }
 
     /// Draws the rows of a mode. With a share, the mean of their distributions is moved by it.

@@ -193,3 +193,11 @@ fn a_machine_without_a_gpu_says_so() {
     }
     assert!(CudaDevice::new(1 << 20).is_err());
 }
+
+#[test]
+fn modes_may_come_last_but_for_the_one_that_tuples_are_of() {
+    let problem = Random::new(&[10, 30, 20], &[3, 3, 3], 100, 1);
+    let modes = |form: Form| problem.sampler(form).modes_with_last(|mode| mode < 2);
+    assert_eq!((modes(Form::Entries), modes(Form::Tuples)), (vec![2, 0, 1], vec![1, 2, 0]));
+    assert_eq!(problem.sampler(Form::Tuples).modes(), [1, 0, 2]);
+}

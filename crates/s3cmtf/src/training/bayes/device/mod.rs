@@ -159,7 +159,8 @@ impl<D: Device> DeviceEngine<D> {
             state::prepare_matrices(sampler, chain)?;
         }
         let share = sampler.share();
-        for mode in chain.modes() {
+        // Columns are drawn here while the device draws the rows of other modes.
+        for mode in chain.modes_with_last(|mode| state::has_columns(sampler, mode)) {
             if interrupt.load(Ordering::Relaxed) {
                 return Ok(false);
             }

@@ -120,7 +120,7 @@ pub(super) fn prepare_matrices<D: Device>(
         sampler.average.rescale_columns(mode, &by, &sampler.matrices);
         let coupled = sampler.matrices.iter_mut().filter(|matrix| matrix.mode == mode);
         coupled.for_each(|matrix| matrix.rescale(&by));
-        if sampler.matrices.iter().any(|matrix| matrix.mode == mode && matrix.graph().is_none()) {
+        if has_columns(sampler, mode) {
             chain.rows_into(mode, &mut sampler.factors[mode])?;
         }
     }
@@ -217,6 +217,11 @@ pub(super) fn average_matrices(sampler: &mut Sampler, share: f32) {
     let weighed = |matrix: &Matrix| matrix.weight(tau, spread);
     let matrices = sampler.matrices.iter().map(|matrix| (matrix.columns(), weighed(matrix)));
     sampler.average.end_columns(share, matrices);
+}
+
+/// Whether columns of matrices are drawn from a mode's rows.
+pub(super) fn has_columns(sampler: &Sampler, mode: usize) -> bool {
+    sampler.matrices.iter().any(|matrix| matrix.mode == mode && matrix.graph().is_none())
 }
 
 fn coupled_modes(sampler: &Sampler) -> Vec<usize> {
