@@ -7,7 +7,7 @@ use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::model::{Core, CoupledFactor, Factor, Model, POINTS, Uncertainty};
 use crate::params::Component;
-use crate::problem::{Absent, Problem};
+use crate::problem::{Absent, Cells, Problem};
 
 impl Sampler {
     /// The model so far: the mean of draws, or while none counts, the draw itself.
@@ -20,6 +20,22 @@ impl Sampler {
 
     /// The mean of draws, or the draw itself, as a model.
     pub(super) fn model_so_far(&self, mean: bool) -> Result<Model, Error> {
+        let mut model = self.point_estimate(mean)?;
+        model.uncertainty = if mean { self.uncertainty()? } else { None };
+        Ok(self.as_asked_for(model))
+    }
+
+    /// Predictions of cells by the mean of draws. What it knows of its errors, an inverse per row, is not needed for them.
+    pub(super) fn predict_so_far(&self, cells: Cells) -> Result<Vec<f32>, Error> {
+        Ok(self.as_asked_for(self.point_estimate(true)?).predict_located(cells, true))
+    }
+
+    /// With a core that is stored as its diagonal, if it is diagonal.
+    fn as_asked_for(&self, model: Model) -> Model {
+        if self.core.diagonal { diagonal::to_columns(model) } else { model }
+    }
+
+    fn point_estimate(&self, mean: bool) -> Result<Model, Error> {
         let mut model = self.frame.clone();
         let (factors, core) = self.current(mean)?;
         let mut core: Vec<f64> = core.iter().map(|&value| f64::from(value) * self.spread).collect();
@@ -54,8 +70,7 @@ impl Sampler {
                 coupled.effects = Some(regression.known(columns, rank));
             }
         }
-        model.uncertainty = if mean { self.uncertainty()? } else { None };
-        Ok(if self.core.diagonal { diagonal::to_columns(model) } else { model })
+        Ok(model)
     }
 
     /// What the mean knows of its errors; nothing where rows' distributions were not averaged.

@@ -65,10 +65,10 @@ impl Sampler {
         if !self.is_looked_at() {
             return Ok(false);
         }
-        let model = self.model_so_far(true)?;
+        let Some(Watched { cells, .. }) = &self.watched else { return Ok(false) };
+        let now = self.predict_so_far(cells.clone())?;
         let variance = self.average.variance * self.spread * self.spread;
-        let Some(Watched { cells, before }) = &mut self.watched else { return Ok(false) };
-        let now = model.predict_located(cells.clone(), true);
+        let Some(Watched { before, .. }) = &mut self.watched else { return Ok(false) };
         let squares = now.iter().zip(before.iter()).map(|(now, before)| f64::from(now - before).powi(2));
         let changed = squares.sum::<f64>() / now.len() as f64;
         // A mean square error that falls by some share is an RMSE that falls by half of it.
