@@ -3,7 +3,7 @@
 //! Given all other rows and the core, an entry's prediction is `d . u` with its row `u` and a vector `d`, its *design*. So
 //! a row's best value, and its distribution, follow from two sums over its entries: `sum d d'` and `sum x d`.
 
-use crate::generic::{Named, Tables, Weights};
+use crate::generic::{Named, Perturbed, Tables, Weights};
 use crate::{CHUNK, Level, MAX_RANK, arch};
 
 /// The kernels for one instruction set, a mode whose rows are solved for, and a partner mode whose rows entries name.
@@ -175,25 +175,6 @@ impl NormalEquations {
         arch::project(self.level, w, self.named(rows, indices), ends, out);
     }
 
-    /// Puts `p (e + z)` in place of each prediction, where `e = p (b[0] x - prediction)` is the error of its value `x`, times the roots of
-    /// its precision: `b` is the partner's row that it names, and `p` is `base`. `z` is `scatter`, less than zero where the entry's
-    /// bit of `signs` is set. Returns the sum of squared errors.
-    ///
-    /// # Panics
-    /// If there are not as many values as predictions, or more than [`CHUNK`], or an index lies outside.
-    pub fn perturb(
-        &self,
-        (rows, indices): (&[f32], &[u32]),
-        values: &[f32],
-        (base, scatter): (f32, f32),
-        signs: u64,
-        predictions: &mut [f32],
-    ) -> f64 {
-        let count = predictions.len();
-        assert!(values.len() == count && count <= CHUNK && count <= indices.len(), "{count} in one chunk");
-        arch::perturb(self.level, self.named(rows, indices), values, (base, scatter), signs, predictions)
-    }
-
     /// Sets `sums`, a row for each run, to the sum of the partner's rows that its entries name, each times its weight.
     ///
     /// # Panics
@@ -253,17 +234,50 @@ impl NormalEquations {
         buffer: &mut [f32],
         products: &mut [f32],
     ) {
-        let (weights, pad) = (self.weights(slices.len(), weights), self.partner_pad());
+        let (weights, named) = (self.weights(slices.len(), weights), self.named(rows, indices));
+        self.check_runs((weights, precisions), (indices, ends), (buffer, products, slices));
+        arch::product(self.level, slices, (weights, precisions), (named, ends), buffer, products);
+    }
+
+    /// What [`NormalEquations::product`] is given: a number and an end per run, an index per entry, two rows of the buffer per run and a
+    /// sum per slice.
+    fn check_runs(
+        &self,
+        (weights, numbers): (Weights<'_>, &[f32]),
+        (indices, ends): (&[u32], &[u32]),
+        (buffer, sums, slices): (&[f32], &[f32], &[f32]),
+    ) {
         let runs = weights.places.len();
-        assert!(precisions.len() == runs && ends.len() == runs, "a precision and an end per run");
+        assert!(numbers.len() == runs && ends.len() == runs, "a precision and an end per run");
         assert!(
-            products.len() == slices.len() && buffer.len() == 2 * runs * pad,
+            sums.len() == slices.len() && buffer.len() == 2 * runs * self.partner_pad(),
             "a product per slice, two rows per run"
         );
         let entries = ends.last().map_or(0, |&end| end as usize);
         assert!(entries <= indices.len() && is_runs(ends, entries), "an index per entry of a run");
-        let named = self.named(rows, indices);
-        arch::product(self.level, slices, (weights, precisions), (named, ends), buffer, products);
+    }
+
+    /// As [`NormalEquations::product`], but of each entry's row comes `p (e + z)` in place of the prediction, where `e = p (b[0] x - w . b)` is
+    /// the error of its value `x`, times the roots of its precision: `p` is the base of its run. `z` is the scatter, less than zero
+    /// where the entry's bit of the signs is set, which begin with the one that is given. Returns the sum of squared errors.
+    ///
+    /// # Panics
+    /// As for that; if there is not a value for each entry, or there are not signs for all and a word more.
+    pub fn residuals(
+        &self,
+        slices: &[f32],
+        (weights, bases): ((&[f32], &[u32]), &[f32]),
+        (rows, (indices, ends)): (&[f32], (&[u32], &[u32])),
+        (values, (signs, first_sign), scatter): (&[f32], (&[u64], usize), f32),
+        buffer: &mut [f32],
+        gradients: &mut [f32],
+    ) -> f64 {
+        let (weights, named) = (self.weights(slices.len(), weights), self.named(rows, indices));
+        self.check_runs((weights, bases), (indices, ends), (buffer, gradients, slices));
+        assert_eq!(values.len(), ends.last().map_or(0, |&end| end as usize), "a value for each entry");
+        assert!((first_sign + values.len()) / 64 + 1 < signs.len(), "a sign for each entry, and a word more");
+        let perturbed = Perturbed { values, signs, first_sign, scatter };
+        arch::residuals(self.level, slices, (weights, bases), (named, ends), perturbed, buffer, gradients)
     }
 
     /// The weights of runs for slices of the partner's concepts.

@@ -205,26 +205,66 @@ fn products_of_runs() {
 }
 
 #[test]
-fn errors_and_signs() {
+fn residuals_of_runs() {
     let mut numbers = Numbers(12);
     for level in Level::available() {
-        for (rank, count) in [(1, 1), (3, 7), (8, 8), (12, 29), (19, CHUNK)] {
+        for (rank, runs, slices, first_sign) in
+            [(1, 1, 1, 0), (3, 2, 3, 63), (8, 5, 4, 1), (12, 8, 12, 40), (19, 8, 5, 130), (40, 3, 7, 61)]
+        {
             let normal = NormalEquations::new(level, rank, rank);
-            let stride = normal.partner_pad();
-            let rows = padded(&mut numbers, 20, rank, stride);
-            let indices = numbers.indices(count, 20);
-            let (values, predictions) = (numbers.list(count), numbers.list(count));
-            let (signs, mut slots) = (0x9e37_79b9_7f4a_7c15u64, predictions.clone());
-            let sum = normal.perturb((&rows, &indices), &values, (0.6, 0.25), signs, &mut slots);
-            let mut want = 0.0;
-            for (entry, &slot) in slots.iter().enumerate() {
-                let root = f64::from(rows[indices[entry] as usize * stride]);
-                let error = 0.6 * (root * f64::from(values[entry]) - f64::from(predictions[entry]));
-                want += error * error;
-                let z = if signs >> entry & 1 == 0 { 0.25 } else { -0.25 };
-                close(slot, 0.6 * (error + z), 1.0, "an entry");
+            let pad = normal.partner_pad();
+            let core = padded(&mut numbers, slices, rank, pad);
+            let rows = padded(&mut numbers, 15, rank, pad);
+            let (table, places) = (numbers.list(5 * slices), numbers.indices(runs, 5));
+            let bases = numbers.list(runs);
+            let lengths = numbers.indices(runs, 31);
+            let ends = lengths.iter().scan(0, |end, length| {
+                *end += length + 1;
+                Some(*end)
+            });
+            let ends: Vec<u32> = ends.collect();
+            let count = ends[runs - 1] as usize;
+            let (indices, values) = (numbers.indices(count + 5, 15), numbers.list(count));
+            let signs = [0x9e37_79b9_7f4a_7c15u64, 0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210].repeat(4);
+            let start = padded(&mut numbers, slices, rank, pad);
+            let (mut gradients, mut buffer) = (start.clone(), vec![1.0; 2 * runs * pad]);
+            let got = normal.residuals(
+                &core,
+                ((&table, &places), &bases),
+                (&rows, (&indices, &ends)),
+                (&values, (&signs, first_sign), 0.25),
+                &mut buffer,
+                &mut gradients,
+            );
+
+            let mut whole: Vec<f64> = start.iter().map(|&number| f64::from(number)).collect();
+            let (mut first, mut squares) = (0, 0.0);
+            for (run, &end) in ends.iter().enumerate() {
+                let weight = |o: usize| f64::from(table[places[run] as usize * slices + o]);
+                let base = f64::from(bases[run]);
+                for entry in first..end as usize {
+                    let row = &rows[indices[entry] as usize * pad..][..rank];
+                    let along =
+                        |p: usize| (0..slices).map(|o| weight(o) * f64::from(core[o * pad + p])).sum::<f64>();
+                    let predicted: f64 =
+                        row.iter().enumerate().map(|(p, &number)| f64::from(number) * along(p)).sum();
+                    let error = base * (f64::from(row[0]) * f64::from(values[entry]) - predicted);
+                    squares += error * error;
+                    let place = first_sign + entry;
+                    let z = if signs[place / 64] >> (place % 64) & 1 == 0 { 0.25 } else { -0.25 };
+                    for o in 0..slices {
+                        for (p, &number) in row.iter().enumerate() {
+                            whole[o * pad + p] += weight(o) * base * (error + z) * f64::from(number);
+                        }
+                    }
+                }
+                first = end as usize;
             }
-            close(sum as f32, want, count as f64, "the sum of squares");
+            let terms = (count * rank * slices) as f64;
+            close(got as f32, squares, terms, "the sum of squares");
+            for (&got, &want) in gradients.iter().zip(&whole) {
+                close(got, want, terms, "gradient");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ mod neon;
 mod x86_64;
 
 use crate::buffers::Buffers;
-use crate::generic::{GROUP, Named, Tables, Weights};
+use crate::generic::{GROUP, Named, Perturbed, Tables, Weights};
 use crate::rows::Rows;
 use crate::vector::Plain;
 use crate::{Level, Shape, Side, Step, Sums, generic};
@@ -74,9 +74,9 @@ dispatch! {
     fn factorize(matrix: &mut [[f64; GROUP]], diagonal: &[f64], reciprocals: &mut [f64]);
     fn solve(matrix: &[[f64; GROUP]], reciprocals: &[f64], numbers: &[f64], x: &mut [[f64; GROUP]]);
     fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);
-    fn perturb(named: Named<'_>, values: &[f32], factors: (f32, f32), signs: u64, predictions: &mut [f32]) -> f64;
     fn collect(named: Named<'_>, ends: &[u32], weights: &[f32], sums: &mut [f32]);
     fn fold_runs(slices: &[f32], weights: Weights<'_>, scales: &[f32], pad: usize, out: &mut [f32]);
     fn unfold_runs(sums: &[f32], weights: Weights<'_>, pad: usize, slices: &mut [f32]);
     fn product(slices: &[f32], weights: (Weights<'_>, &[f32]), entries: (Named<'_>, &[u32]), buffer: &mut [f32], products: &mut [f32]);
+    fn residuals(slices: &[f32], weights: (Weights<'_>, &[f32]), entries: (Named<'_>, &[u32]), perturbed: Perturbed<'_>, buffer: &mut [f32], gradients: &mut [f32]) -> f64;
 }

@@ -39,7 +39,9 @@ pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
 pub(crate) use normal::{Named, Tables, design, gram, pair};
 pub(crate) use outer::{load_rows, step_rows};
-pub(crate) use passes::{Weights, collect, fold, fold_runs, perturb, product, project, unfold, unfold_runs};
+pub(crate) use passes::{
+    Perturbed, Weights, collect, fold, fold_runs, product, project, residuals, unfold, unfold_runs,
+};
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
 pub(crate) use systems::{GROUP, factorize, solve};

@@ -6,6 +6,8 @@ use crate::vector::{MOST_LANES, Vector};
 
 /// How many entries before its use a row is fetched: sums take few instructions per entry, and memory takes its time.
 const AHEAD: usize = 24;
+/// So many numbers do not fit the second cache.
+const FAR: usize = 1 << 18;
 /// The numbers in a line of the cache.
 const LINE: usize = 16;
 
@@ -53,6 +55,22 @@ pub(crate) struct Tables<'a> {
 }
 
 impl Tables<'_> {
+    /// Fetches the tables of entries to come, each once where it is the one before's, if they are so many that they come from far.
+    #[inline(always)]
+    fn look_ahead(&self, entries: std::ops::Range<usize>, rank: usize) {
+        if self.tables.len() < FAR {
+            return;
+        }
+        let Some(places) = self.places.get(entries.start - 1..entries.end.min(self.places.len())) else {
+            return;
+        };
+        let len = rank * self.pad;
+        for both in places.windows(2).filter(|both| both[0] != both[1]) {
+            let table = self.tables.as_ptr().wrapping_add(both[1] as usize * len);
+            (0..len).step_by(LINE).for_each(|at| prefetch_line(table.wrapping_add(at)));
+        }
+    }
+
     #[inline(always)]
     fn start(&self, entry: usize, rank: usize) -> usize {
         let len = rank * self.pad;
@@ -128,6 +146,7 @@ unsafe fn design_narrow<V: Vector, const E: usize>(
             *own = tables.tables.as_ptr().add(tables.start(first + k, named.rank));
             named.look_ahead(first + k);
         }
+        tables.look_ahead(first + E..first + 2 * E, named.rank);
         let mut sums = [V::splat(0.0); E];
         if own.iter().all(|&other| other == own[0]) {
             for k in 0..named.rank {

@@ -75,20 +75,44 @@ pub(crate) unsafe fn project<V: Vector>(w: &[f32], named: Named<'_>, ends: &[u32
     let mut first = 0;
     for (w, &end) in w.chunks_exact(pad).zip(ends) {
         let end = end as usize;
-        let (fours, rest) = out[first..end].as_chunks_mut();
-        // SAFETY: as the caller vouches; there are four entries or `rest` from `first` on.
-        unsafe {
-            for four in fours {
-                V::sums(&dots::<V>(w, named, first, 4)).store_four(four);
-                first += 4;
+        while first < end {
+            let here = (end - first).min(4);
+            // SAFETY: as the caller vouches; there are so many entries from `first` on.
+            let dots = unsafe {
+                if pad == V::LANES {
+                    let along = V::load(w.as_ptr());
+                    narrow_rows::<V>(named, first, here).map(|row| row.mul(along))
+                } else {
+                    dots::<V>(w, named, first, here)
+                }
+            };
+            let mut sums = [0.0; 4];
+            // SAFETY: the machine has `V`'s instructions.
+            unsafe { V::sums(&dots).store_four(&mut sums) };
+            // What is written behind a run is written again by the next.
+            match out[first..].first_chunk_mut() {
+                Some(four) => *four = sums,
+                None => out[first..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum),
             }
-            if !rest.is_empty() {
-                let mut sums = [0.0; 4];
-                V::sums(&dots::<V>(w, named, first, rest.len())).store_four(&mut sums);
-                rest.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
-            }
+            first += here;
         }
-        first = end;
+    }
+}
+
+/// The rows of one vector that so many entries name, four at most, and zeros in place of others.
+///
+/// # Safety
+/// As for [`project`]; there must be that many entries from `first` on.
+#[inline(always)]
+unsafe fn narrow_rows<V: Vector>(named: Named<'_>, first: usize, entries: usize) -> [V; 4] {
+    // SAFETY: as the caller vouches; `start` has checked that the rows lie inside.
+    unsafe {
+        let mut rows = [V::splat(0.0); 4];
+        for (k, row) in rows.iter_mut().take(entries).enumerate() {
+            named.look_ahead(first + k);
+            *row = V::load(named.rows.as_ptr().add(named.start(first + k)));
+        }
+        rows
     }
 }
 
@@ -115,38 +139,6 @@ unsafe fn dots<V: Vector>(w: &[f32], named: Named<'_>, first: usize, entries: us
         }
         dots
     }
-}
-
-/// Puts what is left of each entry's value in place of its prediction, see `NormalEquations::perturb`.
-///
-/// # Safety
-/// The machine must have `V`'s instructions; there must be a value and an index for each prediction.
-#[inline(always)]
-pub(crate) unsafe fn perturb<V: Vector>(
-    named: Named<'_>,
-    values: &[f32],
-    (base, scatter): (f32, f32),
-    signs: u64,
-    predictions: &mut [f32],
-) -> f64 {
-    const LANES: usize = 8;
-    debug_assert!(values.len() == predictions.len() && named.indices.len() >= values.len());
-    let mut sums = [0.0f64; LANES];
-    let both = predictions.chunks_mut(LANES).zip(values.chunks(LANES));
-    for (first, (predictions, values)) in (0..).step_by(LANES).zip(both) {
-        let mut roots = [0.0f32; LANES];
-        for (entry, root) in (first..).zip(&mut roots[..values.len()]) {
-            *root = named.rows[named.start(entry)];
-        }
-        let numbers = predictions.iter_mut().zip(values).zip(roots).zip(&mut sums).zip(first..);
-        for ((((slot, value), root), sum), entry) in numbers {
-            let error = base * (root * value - *slot);
-            *sum += f64::from(error) * f64::from(error);
-            let sign = (signs >> entry) as u32 & 1;
-            *slot = base * (error + f32::from_bits(scatter.to_bits() ^ (sign << 31)));
-        }
-    }
-    sums.iter().sum()
 }
 
 /// For each run the sum of the rows that its entries name, each times its weight.
@@ -323,8 +315,34 @@ unsafe fn unfold_tile<V: Vector, const S: usize>(
     S
 }
 
-/// Sets `sum` to the sum of the rows that entries name, each times its product with `w`: [`project`] and [`collect`] in one, so
-/// that rows are read once.
+/// What becomes of products of rows before they are collected. No closure, whose code would not be that of the machine's vectors.
+trait Weigh {
+    /// What the row of an entry is multiplied with, of which `w` is the first vector.
+    ///
+    /// # Safety
+    /// The machine must have `V`'s instructions.
+    unsafe fn along<V: Vector>(&self, w: V, entry: usize) -> V;
+
+    /// Changes the products of four entries from `first` on. Those of entries that are not there are 0, and what is left of them
+    /// does not count.
+    fn weigh(&mut self, first: usize, dots: &mut [f32; 4]);
+}
+
+/// Products stay as they are.
+struct Unchanged;
+
+impl Weigh for Unchanged {
+    #[inline(always)]
+    unsafe fn along<V: Vector>(&self, w: V, _entry: usize) -> V {
+        w
+    }
+
+    #[inline(always)]
+    fn weigh(&mut self, _first: usize, _dots: &mut [f32; 4]) {}
+}
+
+/// Sets `sum` to the sum of the rows that entries name, each times what `weigh` makes of its product with `w`: [`project`] and
+/// [`collect`] in one, so that rows are read once.
 ///
 /// # Safety
 /// As for both.
@@ -334,26 +352,26 @@ unsafe fn project_and_collect<V: Vector>(
     named: Named<'_>,
     entries: std::ops::Range<usize>,
     sum: &mut [f32],
+    weigh: &mut impl Weigh,
 ) {
     debug_assert!(w.len().is_multiple_of(V::LANES) && w.len() == named.stride && sum.len() == w.len());
     debug_assert!(entries.end <= named.indices.len());
     // SAFETY: as in `project`.
     unsafe {
-        let row = |entry: usize| {
-            named.look_ahead(entry);
-            named.rows.as_ptr().add(named.start(entry))
-        };
         let mut first = entries.start;
         if w.len() == V::LANES {
             let along = V::load(w.as_ptr());
             let mut sums = [V::splat(0.0); 4];
             while first < entries.end {
-                let mut rows = [V::splat(0.0); 4];
-                for (k, slot) in rows.iter_mut().take(entries.end - first).enumerate() {
-                    *slot = V::load(row(first + k));
+                let here = (entries.end - first).min(4);
+                let rows = narrow_rows::<V>(named, first, here);
+                let mut products = [V::splat(0.0); 4];
+                for (k, (product, row)) in products.iter_mut().zip(rows).take(here).enumerate() {
+                    *product = row.mul(weigh.along(along, first + k));
                 }
                 let mut dots = [0.0f32; 4];
-                V::sums(&rows.map(|row| row.mul(along))).store_four(&mut dots);
+                V::sums(&products).store_four(&mut dots);
+                weigh.weigh(first, &mut dots);
                 for ((sum, row), dot) in sums.iter_mut().zip(rows).zip(dots) {
                     *sum = row.mul_add(V::splat(dot), *sum);
                 }
@@ -368,13 +386,16 @@ unsafe fn project_and_collect<V: Vector>(
             let mut rows = [named.rows.as_ptr(); 4];
             let mut products = [V::splat(0.0); 4];
             for (k, (slot, product)) in rows.iter_mut().zip(&mut products).take(here).enumerate() {
-                *slot = row(first + k);
-                for at in (0..w.len()).step_by(V::LANES) {
+                named.look_ahead(first + k);
+                *slot = named.rows.as_ptr().add(named.start(first + k));
+                *product = V::load(*slot).mul(weigh.along(V::load(w.as_ptr()), first + k));
+                for at in (V::LANES..w.len()).step_by(V::LANES) {
                     *product = V::load(slot.add(at)).mul_add(V::load(w.as_ptr().add(at)), *product);
                 }
             }
             let mut dots = [0.0f32; 4];
             V::sums(&products).store_four(&mut dots);
+            weigh.weigh(first, &mut dots);
             for at in (0..w.len()).step_by(V::LANES) {
                 let to = sum.as_mut_ptr().add(at);
                 let mut total = V::load(to);
@@ -410,9 +431,90 @@ pub(crate) unsafe fn product<V: Vector>(
         fold_runs::<V>(slices, weights, precisions, pad, w);
         let mut start = 0;
         for ((w, sum), &end) in w.chunks_exact(pad).zip(sums.chunks_exact_mut(pad)).zip(ends) {
-            project_and_collect::<V>(w, named, start..end as usize, sum);
+            project_and_collect::<V>(w, named, start..end as usize, sum, &mut Unchanged);
             start = end as usize;
         }
         unfold_runs::<V>(sums, weights, pad, products);
+    }
+}
+
+/// Entries' values, and the signs of their perturbations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Perturbed<'a> {
+    pub(crate) values: &'a [f32],
+    /// A bit for each entry, from this one on, and a word more.
+    pub(crate) signs: &'a [u64],
+    pub(crate) first_sign: usize,
+    /// What they are perturbed by, either way.
+    pub(crate) scatter: f32,
+}
+
+impl Perturbed<'_> {
+    /// The signs of four entries from `first` on, in the last bits.
+    #[inline(always)]
+    fn signs(&self, first: usize) -> u64 {
+        let at = self.first_sign + first;
+        let (word, bit) = (at / 64, at % 64);
+        self.signs[word] >> bit | self.signs[word + 1] << 1 << (63 - bit)
+    }
+}
+
+/// As [`product`], but with what is left of each entry's value in place of its prediction, see `NormalEquations::residuals`; returns
+/// the sum of squared errors.
+///
+/// # Safety
+/// As for [`product`], with bases in place of precisions; there must be a value for each entry.
+#[inline(always)]
+pub(crate) unsafe fn residuals<V: Vector>(
+    slices: &[f32],
+    (weights, bases): (Weights<'_>, &[f32]),
+    (named, ends): (Named<'_>, &[u32]),
+    perturbed: Perturbed<'_>,
+    buffer: &mut [f32],
+    gradients: &mut [f32],
+) -> f64 {
+    let pad = named.stride;
+    debug_assert!(ends.len() == weights.places.len() && buffer.len() == 2 * ends.len() * pad);
+    let (w, sums) = buffer.split_at_mut(ends.len() * pad);
+    let mut left = Perturb { perturbed, base: 1.0, squares: [0.0; 4] };
+    // SAFETY: as in `product`.
+    unsafe {
+        fold_runs::<V>(slices, weights, bases, pad, w);
+        let mut start = 0;
+        let runs = w.chunks_exact(pad).zip(sums.chunks_exact_mut(pad)).zip(bases).zip(ends);
+        for (((w, sum), &base), &end) in runs {
+            left.base = base;
+            project_and_collect::<V>(w, named, start..end as usize, sum, &mut left);
+            start = end as usize;
+        }
+        unfold_runs::<V>(sums, weights, pad, gradients);
+    }
+    left.squares.iter().sum()
+}
+
+/// Puts what is left of entries of a run in place of predictions, and adds up squares of errors.
+struct Perturb<'a> {
+    perturbed: Perturbed<'a>,
+    base: f32,
+    squares: [f64; 4],
+}
+
+impl Weigh for Perturb<'_> {
+    /// A row begins with the root that goes with the value: taken off `w`, it makes the prediction the error, but for its sign.
+    #[inline(always)]
+    unsafe fn along<V: Vector>(&self, w: V, entry: usize) -> V {
+        // SAFETY: as the caller vouches; one number is one that is there.
+        unsafe { V::load_part(&raw const self.perturbed.values[entry], 1).mul_add(V::splat(-self.base), w) }
+    }
+
+    #[inline(always)]
+    fn weigh(&mut self, first: usize, dots: &mut [f32; 4]) {
+        let signs = self.perturbed.signs(first);
+        for (k, (dot, square)) in dots.iter_mut().zip(&mut self.squares).enumerate() {
+            let error = -*dot;
+            *square += f64::from(error) * f64::from(error);
+            let sign = (signs >> k) as u32 & 1;
+            *dot = self.base * (error + f32::from_bits(self.perturbed.scatter.to_bits() ^ (sign << 31)));
+        }
     }
 }

@@ -149,7 +149,7 @@ mod tests {
             let runs = piece.runs();
             assert_eq!(runs.start, next_run);
             next_run = runs.end;
-            let block = view.block(number, &mut buffer).unwrap();
+            let block = view.block(number, true, &mut buffer).unwrap();
             let mut size = 0;
             for run in (0..runs.len()).map(|run| block.run(run)) {
                 assert!(run.values.len() <= RUN && run.first == entries);

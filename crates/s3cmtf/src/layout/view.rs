@@ -90,6 +90,7 @@ pub(crate) struct Block<'a> {
     rest: &'a [u32],
     starts: &'a [u32],
     partners: &'a [u32],
+    /// None where they are left out.
     values: &'a [f32],
     /// How many modes the rest has.
     width: usize,
@@ -181,8 +182,13 @@ impl View {
         }
     }
 
-    /// The runs of a piece; `buffer` holds what is not in memory as it is needed.
-    pub(crate) fn block<'a>(&'a self, piece: usize, buffer: &'a mut Vec<u32>) -> Result<Block<'a>, Error> {
+    /// The runs of a piece, of which values may be left out where nobody needs them; `buffer` holds what is not in memory as it is needed.
+    pub(crate) fn block<'a>(
+        &'a self,
+        piece: usize,
+        with_values: bool,
+        buffer: &'a mut Vec<u32>,
+    ) -> Result<Block<'a>, Error> {
         let runs = self.pieces[piece].runs();
         let width = self.rest.len();
         match &self.store {
@@ -190,6 +196,7 @@ impl View {
                 let starts = &arrays.starts[runs.start..=runs.end];
                 let entries = starts[0] as usize..starts[starts.len() - 1] as usize;
                 let values = match &arrays.values {
+                    _ if !with_values => &[],
                     Values::Plain(values) => &values[entries.clone()],
                     Values::Coded(codes, values) => {
                         buffer.clear();
@@ -296,12 +303,23 @@ impl<'a> Block<'a> {
     /// The entries of runs, one behind the other: the partner's rows, with those of all entries that come after them, and values.
     pub(crate) fn entries(&self, runs: Range<usize>) -> (&'a [u32], &'a [f32]) {
         let place = |run: usize| (self.starts[run] - self.starts[0]) as usize;
-        (&self.partners[place(runs.start)..], &self.values[place(runs.start)..place(runs.end)])
+        let values = self.values.get(place(runs.start)..place(runs.end)).unwrap_or_default();
+        (&self.partners[place(runs.start)..], values)
+    }
+
+    /// Which entry of the view a run's first is.
+    pub(crate) fn first(&self, run: usize) -> usize {
+        self.first + self.starts[run] as usize
+    }
+
+    /// Which of some runs has this entry of the view, if it is not before them.
+    pub(crate) fn run_of(&self, entry: usize, runs: Range<usize>) -> usize {
+        let ends = &self.starts[runs.start + 1..=runs.end];
+        runs.start + ends.partition_point(|&end| self.first + end as usize <= entry)
     }
 
     pub(crate) fn run(&self, run: usize) -> EntryRun<'a> {
         let (partners, values) = self.entries(run..run + 1);
-        let first = self.first + self.starts[run] as usize;
-        EntryRun { row: self.rows[run], rest: self.rest(run), first, partners, values }
+        EntryRun { row: self.rows[run], rest: self.rest(run), first: self.first(run), partners, values }
     }
 }

@@ -9,21 +9,28 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use s3cmtf_kernels::CHUNK;
 
 use super::augmentation::{Augmentation, TELLING};
-use super::pass::{Chunk, Pass};
+use super::pass::{Chunk, Group, Pass};
 use super::random::{Generator, Streams, gamma, normal};
+use super::sample::Sample;
 use crate::Error;
 use crate::likelihood::Likelihood;
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
-/// The product of X'WX, with precisions W, and a core.
-type Product<'a> = dyn Fn(&[f32]) -> Result<Vec<f32>, Error> + 'a;
+/// The product of X'WX, with precisions W, and a core: of a sample of the entries, as many times as there are more of them.
+type Product<'a> = dyn Fn(&[f32], Sample) -> Result<Vec<f32>, Error> + 'a;
 
 // A word of random bits has a sign for each entry of a chunk.
 const _: () = assert!(CHUNK <= 64);
 
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
+/// Products are of a sample of so many entries for each number of the core, or more.
+const PER_NUMBER: usize = 32;
+/// And of so many at least,
+const SAMPLED: usize = 1 << 16;
+/// and of one in so many at least.
+const MOST_EVERY: usize = 16;
 /// The sets of eight modes.
 const SETS: usize = 256;
 /// The rate of the prior of precisions, whose shape is 1. The data have a variance of 1, so a rate of 1 would keep interactions
@@ -175,22 +182,13 @@ impl CoreState {
         streams: Streams,
     ) -> Result<f64, Error> {
         let layout = pass.layout();
-        let packed = layout.pack(&self.values);
         let scatter = (1.0 / tau).sqrt() as f32;
-        // What is left in place of predictions: w (x - x~) + sqrt(w / tau) e, with e of variance one. Signs are as good as
-        // normal numbers here, where thousands of them are summed up, and cost nothing.
-        let weighted = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let base = pass.root(chunk.run.row, chunk.run.rest);
-            // Predictions and rows have the root of the partner's share in them.
-            let rows = (pass.partner.rows(), chunk.partners);
-            let signs = streams.signs(chunk.first);
-            pass.view.normal.perturb(rows, chunk.values, (base, scatter), signs, predictions)
-        };
-        let (squares, gradient) = pass.go(&packed, all, &weighted)?;
+        let (squares, gradient) = pass.residuals(&layout.pack(&self.values), scatter, streams)?;
         if all {
-            let gradient = layout.unpack(&gradient);
-            let product = |direction: &[f32]| Ok(layout.unpack(&pass.product(&layout.pack(direction))?));
-            self.step(&product, tau, &gradient, streams)?;
+            let product = |direction: &[f32], sample: Sample| {
+                Ok(layout.unpack(&pass.product(&layout.pack(direction), sample)?))
+            };
+            self.step(&product, tau, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
         }
         Ok(squares)
     }
@@ -205,11 +203,11 @@ impl CoreState {
         let layout = pass.layout();
         // Every step needs the precisions that were drawn in the first pass.
         let precisions: Vec<AtomicU32> = (0..pass.view.entries).map(|_| AtomicU32::new(0)).collect();
-        let augmented = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let mut signs = streams.signs(chunk.first);
-            let mut generator = streams.entries(pass.view.mode, true, chunk.first);
-            let kept = &precisions[chunk.first..][..predictions.len()];
-            for ((slot, &value), kept) in predictions.iter_mut().zip(chunk.values).zip(kept) {
+        let mode = pass.view.mode;
+        let augmented = |(first, values, predictions): Chunk<'_>| {
+            let mut signs = streams.signs(first);
+            let mut generator = streams.entries(mode, true, first);
+            for ((slot, &value), kept) in predictions.iter_mut().zip(values).zip(&precisions[first..]) {
                 let (root, scaled) = augmentation.draw(value, *slot, &mut generator);
                 let sign = if signs & 1 == 0 { 1.0 } else { -1.0 };
                 signs >>= 1;
@@ -218,18 +216,17 @@ impl CoreState {
             }
             0.0
         };
-        let (_, gradient) = pass.go(&layout.pack(&self.values), true, &augmented)?;
-        let gradient = layout.unpack(&gradient);
-        let weigh = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let kept = &precisions[chunk.first..][..predictions.len()];
-            for (slot, kept) in predictions.iter_mut().zip(kept) {
+        let visit = |group: &Group<'_>, predictions: &mut [f32]| group.each_chunk(predictions, augmented);
+        let (_, gradient) = pass.go(&layout.pack(&self.values), true, &visit)?;
+        let weigh = |first: usize, predictions: &mut [f32]| {
+            for (slot, kept) in predictions.iter_mut().zip(&precisions[first..]) {
                 *slot *= f32::from_bits(kept.load(Ordering::Relaxed));
             }
-            0.0
         };
-        let product =
-            |direction: &[f32]| Ok(layout.unpack(&pass.go(&layout.pack(direction), true, &weigh)?.1));
-        self.step(&product, 1.0, &gradient, streams)?;
+        let product = |direction: &[f32], sample: Sample| {
+            Ok(layout.unpack(&pass.weighed_product(&layout.pack(direction), sample, &weigh)?))
+        };
+        self.step(&product, 1.0, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
         if augmentation.likelihood == Likelihood::Counts {
             let every = (pass.view.entries / TELLING).max(1) as u64;
             let entries = pass.some(&self.values, every, |value, sampled| [value, sampled])?;
@@ -238,12 +235,19 @@ impl CoreState {
         Ok(())
     }
 
+    /// The entries that products are of.
+    pub(super) fn sample(&self, pass: &Pass<'_>, streams: Streams) -> Sample {
+        let least = (PER_NUMBER * self.used().count()).max(SAMPLED);
+        Sample { every: (pass.view.entries / least).clamp(1, MOST_EVERY) as u64, seed: streams.sample() }
+    }
+
     /// Draws the core and its prior; `product` is that of a core with X'WX, with precisions W in units of `tau`.
     pub(super) fn step(
         &mut self,
         product: &Product<'_>,
         tau: f64,
         gradient: &[f32],
+        sample: Sample,
         streams: Streams,
     ) -> Result<(), Error> {
         let mut generator = streams.core();
@@ -265,31 +269,43 @@ impl CoreState {
         };
         clear(&mut residual);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let mut values: Vec<f64> = self.values.iter().map(|&value| f64::from(value)).collect();
-        let mut direction = residual.clone();
-        let mut length = dot(&residual, &residual);
-        for _ in 0..STEPS {
+        let system = |direction: &[f64], sample: Sample| {
             let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
-            let mut product: Vec<f64> = product(&narrow)?
-                .iter()
-                .zip(&direction)
-                .zip(&precisions)
+            let product = product(&narrow, sample)?;
+            let both = product.iter().zip(direction).zip(&precisions);
+            let mut product: Vec<f64> = both
                 .map(|((&product, direction), precision)| tau * f64::from(product) + precision * direction)
                 .collect();
             clear(&mut product);
+            Ok::<_, Error>(product)
+        };
+        let pull = residual.clone();
+        let mut change = vec![0.0; residual.len()];
+        let mut direction = residual.clone();
+        let mut length = dot(&residual, &residual);
+        for _ in 0..STEPS {
+            let product = system(&direction, sample)?;
             let curvature = dot(&direction, &product);
             if !(curvature > 0.0 && length > 0.0) {
                 break;
             }
             let step = length / curvature;
-            values.iter_mut().zip(&direction).for_each(|(value, direction)| *value += step * direction);
+            change.iter_mut().zip(&direction).for_each(|(change, direction)| *change += step * direction);
             residual.iter_mut().zip(&product).for_each(|(residual, product)| *residual -= step * product);
             let next = dot(&residual, &residual);
             let keep = next / length;
             length = next;
             direction.iter_mut().zip(&residual).for_each(|(d, residual)| *d = residual + keep * *d);
         }
-        self.values = values.iter().map(|&value| value as f32).collect();
+        // The way was found with a sample; how far to go on it is for all entries to say, so that no draw is further from where the
+        // core belongs than the one before, whatever the sample.
+        if !sample.is_all() {
+            let curvature = dot(&change, &system(&change, Sample::ALL)?);
+            let far = if curvature > 0.0 { dot(&change, &pull) / curvature } else { 0.0 };
+            change.iter_mut().for_each(|change| *change *= far);
+        }
+        let values = self.values.iter_mut().zip(&change);
+        values.for_each(|(value, change)| *value = (f64::from(*value) + change) as f32);
         self.draw_prior(&mut generator);
         Ok(())
     }

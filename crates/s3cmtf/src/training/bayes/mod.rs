@@ -29,6 +29,9 @@ mod random;
 mod rank;
 mod regression;
 mod rows;
+mod sample;
+#[cfg(test)]
+mod sample_tests;
 mod schedule;
 mod settled;
 mod start;

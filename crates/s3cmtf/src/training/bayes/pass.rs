@@ -5,8 +5,10 @@ use std::ops::Range;
 use bytemuck::Pod;
 use s3cmtf_kernels::{Aligned, CHUNK};
 
+use super::random::Streams;
+use super::sample::{Sample, window};
 use crate::Error;
-use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows, TOGETHER, View};
+use crate::layout::{Block, CoreOrder, PartnerRows, TOGETHER, View};
 use crate::nodes::Nodes;
 use crate::parallel;
 use crate::problem::mix;
@@ -29,13 +31,33 @@ pub(super) struct Pass<'a> {
     pub(super) nodes: &'a Nodes,
 }
 
-/// Some entries of a run.
-pub(super) struct Chunk<'a> {
-    pub(super) run: EntryRun<'a>,
+/// Some runs of a row.
+pub(super) struct Group<'a> {
+    block: &'a Block<'a>,
+    runs: Range<usize>,
     /// Which entry of the view its first is.
     pub(super) first: usize,
-    pub(super) partners: &'a [u32],
     pub(super) values: &'a [f32],
+}
+
+/// Some entries of a run: which entry of the view the first is, their values, and their predictions.
+pub(super) type Chunk<'a> = (usize, &'a [f32], &'a mut [f32]);
+
+impl Group<'_> {
+    /// What is made of all of its chunks, each of one run: how it is cut does not depend on what runs go together.
+    pub(super) fn each_chunk(&self, predictions: &mut [f32], mut of: impl FnMut(Chunk<'_>) -> f64) -> f64 {
+        let (mut left, mut total) = (predictions, 0.0);
+        for run in self.runs.clone() {
+            let run = self.block.run(run);
+            let predictions;
+            (predictions, left) = left.split_at_mut(run.values.len());
+            let chunks = predictions.chunks_mut(CHUNK).zip(run.values.chunks(CHUNK));
+            for (first, (predictions, values)) in (run.first..).step_by(CHUNK).zip(chunks) {
+                total += of((first, values, predictions));
+            }
+        }
+        total
+    }
 }
 
 /// What a pass comes to: the sum of what was made of each entry, and a gradient, empty if none was asked for.
@@ -44,13 +66,28 @@ pub(super) type Passed = (f64, Vec<f32>);
 /// What is made of the runs of a strip.
 type OfStrip<'a> = dyn Fn(Strip<'_>, Range<usize>) -> Result<Passed, Error> + Sync + 'a;
 
+/// What is made of a group and its predictions.
+type OfGroup<'a> = dyn Fn(&Group<'_>, &mut [f32]) -> f64 + Sync + 'a;
+
 /// What is done with the entries of a strip.
 enum Visit<'v> {
-    /// Each chunk and its predictions are seen, and a gradient is collected of what is left in place of the predictions, if that
+    /// Each group and its predictions are seen, and a gradient is collected of what is left in place of the predictions, if that
     /// is wanted.
-    Chunks { visit: &'v mut dyn FnMut(&Chunk<'_>, &mut [f32]) -> f64, gradient: bool },
-    /// Predictions times precisions are collected.
+    Groups { visit: &'v mut dyn FnMut(&Group<'_>, &mut [f32]) -> f64, gradient: bool },
+    /// Perturbed errors are collected.
+    Residuals { streams: Streams, scatter: f32 },
+    /// Predictions times precisions are collected; the number of entries comes back.
     Product,
+}
+
+impl Visit<'_> {
+    fn has_gradient(&self) -> bool {
+        !matches!(self, Visit::Groups { gradient: false, .. })
+    }
+
+    fn has_values(&self) -> bool {
+        matches!(self, Visit::Groups { .. } | Visit::Residuals { .. })
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -88,8 +125,8 @@ impl<'a> Pass<'a> {
         mean: &(dyn Fn(f32) -> f32 + Sync),
     ) -> Result<f64, Error> {
         let packed = self.layout().pack(core);
-        let (sum, _) = self.go(&packed, false, &|chunk, predictions| {
-            let both = predictions.iter().zip(chunk.values);
+        let (sum, _) = self.go(&packed, false, &|group, predictions| {
+            let both = predictions.iter().zip(group.values);
             let errors = both.map(|(&prediction, value)| mean(prediction) - value);
             errors.map(|error| f64::from(error) * f64::from(error)).sum()
         })?;
@@ -115,15 +152,18 @@ impl<'a> Pass<'a> {
         let packed = self.layout().pack(core);
         let strips = parallel::try_map_of(self.view.strips.windows(2), |strip| {
             let mut all = Vec::new();
-            let mut visit = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-                let both = chunk.values.iter().zip(predictions.iter());
-                let taken = (chunk.first as u64..).zip(both);
+            let mut visit = |group: &Group<'_>, predictions: &mut [f32]| {
+                let both = group.values.iter().zip(predictions.iter());
+                let taken = (group.first as u64..).zip(both);
                 let taken = taken.filter(|(place, _)| every == 1 || mix(*place).is_multiple_of(every));
                 all.extend(taken.map(|(_, (&value, &prediction))| of(value, prediction)));
                 0.0
             };
-            Strip::new(self, &packed)
-                .go(strip[0]..strip[1], &mut Visit::Chunks { visit: &mut visit, gradient: false })?;
+            Strip::new(self, &packed).go(
+                strip[0]..strip[1],
+                Sample::ALL,
+                &mut Visit::Groups { visit: &mut visit, gradient: false },
+            )?;
             Ok::<_, Error>(all)
         })?;
         self.nodes.gather(strips.concat())
@@ -134,8 +174,8 @@ impl<'a> Pass<'a> {
     pub(super) fn errors_and_gradient(&self, core: &[f32]) -> (f64, Vec<f32>) {
         let layout = self.layout();
         let (sum, gradient) = self
-            .go(&layout.pack(core), true, &|chunk, predictions| {
-                let both = predictions.iter_mut().zip(chunk.values);
+            .go(&layout.pack(core), true, &|group, predictions| {
+                let both = predictions.iter_mut().zip(group.values);
                 let squares = both.map(|(slot, value)| {
                     *slot = *value - *slot;
                     f64::from(*slot).powi(2)
@@ -146,24 +186,55 @@ impl<'a> Pass<'a> {
         (sum, layout.unpack(&gradient))
     }
 
-    /// Predicts all entries. `visit` gets each chunk and its predictions; the sum of what it returns comes back, and if
+    /// Predicts all entries. `visit` gets each group and its predictions; the sum of what it returns comes back, and if
     /// `gradient`, the sum over entries of what it has left in place of the predictions times their derivative by the core.
-    pub(super) fn go(
-        &self,
-        core: &[f32],
-        gradient: bool,
-        visit: &(dyn Fn(&Chunk<'_>, &mut [f32]) -> f64 + Sync),
-    ) -> Result<Passed, Error> {
+    pub(super) fn go(&self, core: &[f32], gradient: bool, visit: &OfGroup<'_>) -> Result<Passed, Error> {
         self.strips(core, gradient, &|strip, runs| {
-            strip.go(runs, &mut Visit::Chunks { visit: &mut |chunk, slots| visit(chunk, slots), gradient })
+            let visit = &mut |group: &Group<'_>, slots: &mut [f32]| visit(group, slots);
+            strip.go(runs, Sample::ALL, &mut Visit::Groups { visit, gradient })
         })
     }
 
-    /// The sum over entries of what a core predicts of each, times its precision, times the derivative by the core. Entries are
-    /// read once, and their values are not.
-    pub(super) fn product(&self, core: &[f32]) -> Result<Vec<f32>, Error> {
-        let (_, product) = self.strips(core, true, &|strip, runs| strip.go(runs, &mut Visit::Product))?;
-        Ok(product)
+    /// The sum of squared errors of a core's predictions, each times its precision; and what is left in place of each prediction, `w (x - x~) + sqrt(w) z` with
+    /// precisions `w` and `z` of a random sign, times the derivative by the core, summed up. Signs are as good as normal
+    /// numbers here, where thousands of them are, and cost nothing.
+    pub(super) fn residuals(&self, core: &[f32], scatter: f32, streams: Streams) -> Result<Passed, Error> {
+        self.strips(core, true, &|strip, runs| {
+            strip.go(runs, Sample::ALL, &mut Visit::Residuals { streams, scatter })
+        })
+    }
+
+    /// The sum over entries of what a core predicts of each, times its precision, times the derivative by the core; of a sample, as many
+    /// times as there are more of them. Entries are read once, and their values are not.
+    pub(super) fn product(&self, core: &[f32], sample: Sample) -> Result<Vec<f32>, Error> {
+        let product = self.strips(core, true, &|strip, runs| strip.go(runs, sample, &mut Visit::Product))?;
+        Ok(self.scaled(product))
+    }
+
+    /// The same where precisions are not those of rows: `weigh` gets which entry of the view is the first of some, and multiplies their predictions.
+    pub(super) fn weighed_product(
+        &self,
+        core: &[f32],
+        sample: Sample,
+        weigh: &(dyn Fn(usize, &mut [f32]) + Sync),
+    ) -> Result<Vec<f32>, Error> {
+        let product = self.strips(core, true, &|strip, runs| {
+            let visit = &mut |group: &Group<'_>, predictions: &mut [f32]| {
+                weigh(group.first, predictions);
+                predictions.len() as f64
+            };
+            strip.go(runs, sample, &mut Visit::Groups { visit, gradient: true })
+        })?;
+        Ok(self.scaled(product))
+    }
+
+    /// What sums over so many entries would be over all.
+    fn scaled(&self, (count, mut sums): Passed) -> Vec<f32> {
+        let scale = if count > 0.0 { (self.view.entries as f64 / count) as f32 } else { 0.0 };
+        if scale != 1.0 {
+            sums.iter_mut().for_each(|sum| *sum *= scale);
+        }
+        sums
     }
 
     /// What all strips come to, in their order.
@@ -199,6 +270,7 @@ struct Strip<'a> {
     along_runs: Aligned,
     weights: Vec<f32>,
     predictions: Vec<f32>,
+    signs: Vec<u64>,
 }
 
 impl<'a> Strip<'a> {
@@ -214,22 +286,29 @@ impl<'a> Strip<'a> {
             along_runs: Aligned::new(2 * TOGETHER * run),
             weights: Vec::new(),
             predictions: Vec::new(),
+            signs: Vec::new(),
         }
     }
 
-    fn go(mut self, runs: Range<usize>, visit: &mut Visit<'_>) -> Result<Passed, Error> {
+    fn go(mut self, runs: Range<usize>, sample: Sample, visit: &mut Visit<'_>) -> Result<Passed, Error> {
         let view = self.pass.view;
         let (mut total, mut last) = (0.0, None);
         let mut buffer = Vec::new();
-        let gradient = !matches!(visit, Visit::Chunks { gradient: false, .. });
+        let gradient = visit.has_gradient();
         let first = view.pieces.partition_point(|piece| piece.runs().end <= runs.start);
         let pieces =
             (first..view.pieces.len()).take_while(|&piece| view.pieces[piece].runs().start < runs.end);
         for piece in pieces {
             let own = view.pieces[piece].runs();
-            let block = view.block(piece, &mut buffer)?;
+            let block = view.block(piece, visit.has_values(), &mut buffer)?;
             let mut left = runs.start.max(own.start) - own.start..runs.end.min(own.end) - own.start;
             while !left.is_empty() {
+                if !sample.is_all() {
+                    let Some(next) = sample.next(block.first(left.start)..block.first(left.end)) else {
+                        break;
+                    };
+                    left.start = block.run_of(next, left.clone());
+                }
                 let rows = &block.rows[left.clone()];
                 let row = rows[0];
                 let mut entries = 0;
@@ -238,14 +317,23 @@ impl<'a> Strip<'a> {
                     entries <= ENTRIES
                 });
                 let same = rows.iter().zip(lengths).take(TOGETHER);
-                let same = same.take_while(|(other, _)| **other == row).count().max(1);
-                if last != Some(row) {
-                    self.end_row(last.filter(|_| gradient));
-                    view.normal.fold(self.core, self.row(row), self.along_row.as_mut_slice());
-                    last = Some(row);
+                let mut same = same.take_while(|(other, _)| **other == row).count().max(1);
+                if !sample.is_all() {
+                    let window = window(block.first(left.start));
+                    let inside = (left.start + 1..left.start + same)
+                        .take_while(|&run| window.contains(&(block.first(run + 1) - 1)));
+                    same = 1 + inside.count();
                 }
-                total += self.go_runs(&block, left.start..left.start + same, visit);
-                left.start += same;
+                let runs = left.start..left.start + same;
+                left.start = runs.end;
+                for entries in sample.parts(block.first(runs.start)..block.first(runs.end)) {
+                    if last != Some(row) {
+                        self.end_row(last.filter(|_| gradient));
+                        view.normal.fold(self.core, self.row(row), self.along_row.as_mut_slice());
+                        last = Some(row);
+                    }
+                    total += self.go_runs(&block, runs.clone(), entries, visit);
+                }
             }
         }
         self.end_row(last.filter(|_| gradient));
@@ -258,54 +346,61 @@ impl<'a> Strip<'a> {
         &factors[view.mode][row as usize * ranks[view.mode]..][..ranks[view.mode]]
     }
 
-    /// Some runs of the row.
-    fn go_runs(&mut self, block: &Block<'_>, runs: Range<usize>, visit: &mut Visit<'_>) -> f64 {
+    /// Some runs of the row, or of a single one some entries of the view.
+    fn go_runs(
+        &mut self,
+        block: &Block<'_>,
+        runs: Range<usize>,
+        entries: Range<usize>,
+        visit: &mut Visit<'_>,
+    ) -> f64 {
         let Pass { view, ranks, factors, ref partner, .. } = *self.pass;
         let (normal, count) = (&view.normal, runs.len());
         let rests = (block.rests(runs.clone()), count);
         let weights = view.weights_of_runs(factors, ranks, rests, &mut self.weights);
         let (slices, gradients) = (self.along_row.as_slice(), self.row_gradient.as_mut_slice());
         let buffer = &mut self.along_runs.as_mut_slice()[..2 * count * normal.partner_pad()];
+        let first = entries.start;
+        let here = first - block.first(runs.start)..entries.end - block.first(runs.start);
         let (partners, values) = block.entries(runs.clone());
-        let (mut ends, mut end) = ([0; TOGETHER], 0);
-        for (slot, length) in ends.iter_mut().zip(block.lengths(runs.clone())) {
-            end += length as u32;
-            *slot = end;
+        let (partners, values) = (&partners[here.start..], values.get(here).unwrap_or_default());
+        let mut ends = [0; TOGETHER];
+        for (slot, run) in ends.iter_mut().zip(runs.clone()) {
+            *slot = (block.first(run + 1).min(entries.end) - first) as u32;
         }
-        let entries = (partners, &ends[..count]);
-        let (visit, gradient) = match visit {
-            Visit::Chunks { visit, gradient } => (visit, *gradient),
+        let (end, entries) = (entries.len(), (partners, &ends[..count]));
+        let mut roots = [1.0; TOGETHER];
+        if !matches!(visit, Visit::Groups { .. }) {
+            for (root, run) in roots.iter_mut().zip(runs.clone()) {
+                *root = self.pass.root(block.rows[run], block.rest(run));
+            }
+        }
+        match visit {
             Visit::Product => {
-                let mut precisions = [0.0; TOGETHER];
-                for (precision, run) in precisions.iter_mut().zip(runs) {
-                    *precision = self.pass.root(block.rows[run], block.rest(run)).powi(2);
-                }
+                let precisions = roots.map(|root| root * root);
                 let weights = (weights, &precisions[..count]);
                 normal.product(slices, weights, partner.rows(), entries, buffer, gradients);
-                return 0.0;
+                end as f64
             }
-        };
-        let (along_runs, sums) = buffer.split_at_mut(count * normal.partner_pad());
-        normal.fold_runs(slices, weights, &[1.0; TOGETHER][..count], along_runs);
-        self.predictions.resize(values.len(), 0.0);
-        normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
-        let mut total = 0.0;
-        let mut left = self.predictions.as_mut_slice();
-        for run in runs {
-            let run = block.run(run);
-            let predictions;
-            (predictions, left) = left.split_at_mut(run.values.len());
-            let chunks = predictions.chunks_mut(CHUNK).zip(run.values.chunks(CHUNK));
-            for (first, (predictions, values)) in (0..).step_by(CHUNK).zip(chunks) {
-                let partners = &run.partners[first..];
-                total += visit(&Chunk { run, first: run.first + first, partners, values }, predictions);
+            Visit::Residuals { streams, scatter } => {
+                let weights = (weights, &roots[..count]);
+                let first_sign = streams.put_signs(first..first + values.len(), &mut self.signs);
+                let values = (values, (&self.signs[..], first_sign), *scatter);
+                normal.residuals(slices, weights, (partner.rows(), entries), values, buffer, gradients)
+            }
+            Visit::Groups { visit, gradient } => {
+                let (along_runs, sums) = buffer.split_at_mut(count * normal.partner_pad());
+                normal.fold_runs(slices, weights, &roots[..count], along_runs);
+                self.predictions.resize(end, 0.0);
+                normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
+                let total = visit(&Group { block, runs, first, values }, &mut self.predictions);
+                if *gradient {
+                    normal.collect(partner.rows(), entries, &self.predictions, sums);
+                    normal.unfold_runs(sums, weights, gradients);
+                }
+                total
             }
         }
-        if gradient {
-            normal.collect(partner.rows(), entries, &self.predictions, sums);
-            normal.unfold_runs(sums, weights, gradients);
-        }
-        total
     }
 
     /// Adds the gradient along a row, if there was one, to that of the core.

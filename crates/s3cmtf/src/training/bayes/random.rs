@@ -1,5 +1,7 @@
 //! Random numbers that depend on what they are for, and not on who asks first.
 
+use std::ops::Range;
+
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,6 +33,7 @@ const START: u64 = 6 << 32;
 const ENTRIES: u64 = 7 << 32;
 const DISPERSION: u64 = 8 << 32;
 const ZEROS: u64 = 9 << 32;
+const SAMPLE: u64 = 10 << 32;
 /// The place of what belongs to no row or column.
 const ALL: u64 = u64::MAX;
 
@@ -73,6 +76,18 @@ impl Streams {
     /// A sign for each of 64 entries, the first of which has this place in its view.
     pub(super) fn signs(self, first: usize) -> u64 {
         mix(mix(self.seed ^ mix(self.epoch)) ^ first as u64)
+    }
+
+    /// Puts signs of consecutive entries of a view in place of those there, and a word more; returns which bit is the first's.
+    pub(super) fn put_signs(self, entries: Range<usize>, signs: &mut Vec<u64>) -> usize {
+        signs.clear();
+        signs.extend((entries.start / 64..=entries.end / 64 + 1).map(|word| self.signs(word)));
+        entries.start % 64
+    }
+
+    /// Which entries a sample has.
+    pub(super) fn sample(self) -> u64 {
+        mix(self.signs(0) ^ SAMPLE)
     }
 
     /// Some entries, the first of which has this place in the view of a mode; `core` where the core is drawn.

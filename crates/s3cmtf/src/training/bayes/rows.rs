@@ -61,7 +61,7 @@ impl RowConditional<'_> {
         buffer: &mut Vec<u32>,
         natural_params: &mut [f32],
     ) -> Result<RowPart, Error> {
-        let block = self.view.block(piece, buffer)?;
+        let block = self.view.block(piece, true, buffer)?;
         Ok(match &self.view.pieces[piece] {
             Piece::Part { row, runs } => {
                 RowClock::time(self.clock, true, || summer.sum(&block, 0..runs.len()));

@@ -15,6 +15,7 @@ use super::mean::NaturalParams;
 use super::noise::Noise;
 use super::pass::Pass;
 use super::random::{Streams, generator, normal};
+use super::sample::Sample;
 use super::sums::Workspace;
 use super::zeros::Zeros;
 use crate::layout::View;
@@ -29,19 +30,19 @@ use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::world::{WorldParams, generate};
 
 const RANKS: [usize; 4] = [3, 2, 4, 2];
-const SIZES: [usize; 4] = [5, 6, 4, 3];
+pub(super) const SIZES: [usize; 4] = [5, 6, 4, 3];
 
 /// Random rows, a core and entries of some modes.
-struct Small {
+pub(super) struct Small {
     order: usize,
-    indices: Vec<Vec<u32>>,
-    values: Vec<f32>,
+    pub(super) indices: Vec<Vec<u32>>,
+    pub(super) values: Vec<f32>,
     factors: Vec<Vec<f32>>,
-    core: Vec<f32>,
+    pub(super) core: Vec<f32>,
 }
 
 impl Small {
-    fn new(order: usize) -> Self {
+    pub(super) fn new(order: usize) -> Self {
         let mut generator = generator(3, [order as u64, 0, 0]);
         let mut list = |len: usize| -> Vec<f32> { (0..len).map(|_| normal(&mut generator) as f32).collect() };
         let factors = (0..order)
@@ -61,11 +62,11 @@ impl Small {
         Small { order, indices: indices.collect(), values, factors, core }
     }
 
-    fn ranks(&self) -> &[usize] {
+    pub(super) fn ranks(&self) -> &[usize] {
         &RANKS[..self.order]
     }
 
-    fn views(&self) -> impl Iterator<Item = View> + '_ {
+    pub(super) fn views(&self) -> impl Iterator<Item = View> + '_ {
         let pairs = (0..self.order).flat_map(|mode| (0..self.order).map(move |partner| (mode, partner)));
         pairs.filter(|(mode, partner)| mode != partner).map(move |(mode, partner)| {
             let counts = counts(&self.indices[mode], SIZES[mode]);
@@ -73,7 +74,7 @@ impl Small {
         })
     }
 
-    fn slices(&self) -> Vec<&[f32]> {
+    pub(super) fn slices(&self) -> Vec<&[f32]> {
         self.factors.iter().map(Vec::as_slice).collect()
     }
 
@@ -129,7 +130,7 @@ impl Small {
 }
 
 /// The mean and the covariance of many draws of a row, without its first concept.
-fn moments(draws: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn moments(draws: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
     let (count, n) = (draws.len() as f64, draws[0].len());
     let mean: Vec<f64> = (0..n).map(|k| draws.iter().map(|draw| draw[k]).sum::<f64>() / count).collect();
     let covariance = (0..n * n).map(|place| {
@@ -315,7 +316,7 @@ fn predictions_and_the_gradient_of_the_core_are_those_of_plain_loops() {
             let mut memory = Aligned::default();
             let pass = Pass::new(&view, (small.ranks(), &factors), Some(&roots), &ALONE, &mut memory);
             let layout = pass.layout();
-            let got = layout.unpack(&pass.product(&layout.pack(&small.core)).unwrap());
+            let got = layout.unpack(&pass.product(&layout.pack(&small.core), Sample::ALL).unwrap());
             close(&got, &product, 1e-5 * product.iter().map(|number| number.abs()).fold(1.0, f64::max));
         }
     }

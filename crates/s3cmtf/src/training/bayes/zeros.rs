@@ -1,8 +1,9 @@
 //! Absent cells that are zeros: what they say of rows and of the core, without visiting any.
 
 use super::core::CoreState;
-use super::pass::{Chunk, Pass};
+use super::pass::{Chunk, Group, Pass};
 use super::random::{Streams, normal};
+use super::sample::Sample;
 use crate::Error;
 use crate::training::cholesky::factorize;
 use crate::training::complete::{Complete, along_all};
@@ -103,10 +104,10 @@ impl CoreState {
         let weight = given.zeros.weight;
         let (absent, scatter) = (weight as f32, ((1.0 - weight).max(0.0) / tau).sqrt() as f32);
         // As for entries alone, but that an entry is among all cells, too, which count as zeros: that is taken off it.
-        let entries = |chunk: &Chunk<'_>, predictions: &mut [f32]| {
-            let mut signs = streams.signs(chunk.first);
+        let chunk = |(first, values, predictions): Chunk<'_>| {
+            let mut signs = streams.signs(first);
             let mut sum = 0.0;
-            for (slot, &value) in predictions.iter_mut().zip(chunk.values) {
+            for (slot, &value) in predictions.iter_mut().zip(values) {
                 let (predicted, error) = (*slot, value - *slot);
                 sum += f64::from(error) * f64::from(error)
                     - weight * f64::from(predicted) * f64::from(predicted);
@@ -116,6 +117,7 @@ impl CoreState {
             }
             sum
         };
+        let entries = |group: &Group<'_>, predictions: &mut [f32]| group.each_chunk(predictions, chunk);
         let (mut squares, gradient) = pass.go(&layout.pack(&self.values), all, &entries)?;
         let core: Vec<f64> = self.values.iter().map(|&value| value.into()).collect();
         let predicted = given.complete.of_core(&core);
@@ -130,18 +132,19 @@ impl CoreState {
                 .zip(zeros)
                 .map(|(&gradient, zeros)| (f64::from(gradient) + zeros) as f32)
                 .collect();
-            let product = |direction: &[f32]| {
+            let product = |direction: &[f32], sample: Sample| {
                 let wide: Vec<f64> = direction.iter().map(|&value| value.into()).collect();
                 let zeros = given.complete.of_core(&wide).into_iter().map(|sum| weight * sum);
                 // Where a zero counts as much as an entry, nothing is left of those.
                 if weight == 1.0 {
                     return Ok(zeros.map(|sum| sum as f32).collect());
                 }
-                let entries = layout.unpack(&pass.product(&layout.pack(direction))?);
+                let entries = layout.unpack(&pass.product(&layout.pack(direction), sample)?);
                 let both = entries.iter().zip(zeros);
                 Ok(both.map(|(&sum, zeros)| ((1.0 - weight) * f64::from(sum) + zeros) as f32).collect())
             };
-            self.step(&product, tau, &gradient, streams)?;
+            let sample = if weight == 1.0 { Sample::ALL } else { self.sample(pass, streams) };
+            self.step(&product, tau, &gradient, sample, streams)?;
         }
         Ok(squares.max(0.0))
     }
