@@ -142,7 +142,7 @@ fn agree(case: &Case) {
     let pairs = (0..values.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
     let seeds: Vec<f64> = pairs.map(|(a, b)| apart(&values[a], &values[b])).collect();
     let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
-    assert!(devices < 1.3 * mean, "{devices} from the host's on average, whose seeds are {seeds:?} apart");
+    assert!(devices < 1.5 * mean, "{devices} from the host's on average, whose seeds are {seeds:?} apart");
     let [device_std, host_std] = [&device, host].map(|result| result.model.std_located(&case.test).unwrap());
     let mean = |stds: &[f32]| stds.iter().sum::<f32>() / stds.len() as f32;
     let ratio = mean(&device_std) / mean(&host_std);
