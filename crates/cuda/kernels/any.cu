@@ -67,10 +67,11 @@ KERNEL leaves_any(u32 pad, u32 visit, const Task* __restrict__ tasks, u32, const
             square += (double)error * error;
             made = base * (error + sign_of(seed, epoch, entry) * scatter);
         }
+        if (visit == SQUARES) square += (double)(base * prediction) * (base * prediction);
         for (u32 k = threadIdx.x; k < pad; k += blockDim.x) sums[k] += made * row[k];
     }
-    for (u32 k = threadIdx.x; k < pad; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
-    if (threadIdx.x == 0 && visit == RESIDUALS) squares[task.slot] = square;
+    for (u32 k = threadIdx.x; k < pad && visit != SQUARES; k += blockDim.x) out[(u64)task.slot * pad + k] = sums[k];
+    if (threadIdx.x == 0 && visit != WEIGHED) squares[task.slot] = square;
 }
 REGISTER(leaves_any)
 

@@ -14,29 +14,31 @@ DEVICE double precision_of(const Shape& shape, u32 place, const double* sets, co
 KERNEL begin_core(const Shape* __restrict__ shapes, const float* __restrict__ gradient, const float* __restrict__ core,
                   const unsigned char* __restrict__ zero, const double* __restrict__ sets,
                   const double* __restrict__ concepts, const Scalars* __restrict__ scalars, u64 seed, u32 epoch,
-                  double* __restrict__ values, double* __restrict__ precisions, double* __restrict__ residual,
-                  double* __restrict__ direction, float* __restrict__ narrow) {
+                  double* __restrict__ change, double* __restrict__ precisions, double* __restrict__ pull,
+                  double* __restrict__ residual, double* __restrict__ direction, float* __restrict__ narrow) {
     u32 place = blockIdx.x * blockDim.x + threadIdx.x;
     if (place >= shapes->len) return;
     double precision = precision_of(*shapes, place, sets, concepts), value = core[place];
     Random random(seed, CORE, 0, place, epoch);
     double rest = scalars->tau * (double)gradient[place] - precision * value + sqrt(precision) * random.normal();
     if (zero[place]) rest = 0.0;
-    values[place] = value;
+    change[place] = 0.0;
     precisions[place] = precision;
+    pull[place] = rest;
     residual[place] = rest;
     direction[place] = rest;
     narrow[place] = (float)rest;
 }
 REGISTER(begin_core)
 
-// One block: a step, given the direction's product with the data's part of the system.
-KERNEL BOUNDS(1024, 1) step_core(u32 len, u32 first, const float* __restrict__ product, const unsigned char* __restrict__ zero,
-                 const double* __restrict__ precisions, Scalars* __restrict__ scalars, double* __restrict__ values,
-                 double* __restrict__ residual, double* __restrict__ direction, float* __restrict__ narrow,
-                 float* __restrict__ core) {
+// One block: a step, given the direction's product with the data's part of the system, of which there is so many times as much. The
+// last step leaves the whole change where others leave the next direction.
+KERNEL BOUNDS(1024, 1) step_core(u32 len, u32 first, u32 last, double scale, const float* __restrict__ product,
+                 const unsigned char* __restrict__ zero, const double* __restrict__ precisions, Scalars* __restrict__ scalars,
+                 double* __restrict__ change, double* __restrict__ residual, double* __restrict__ direction,
+                 float* __restrict__ narrow) {
     double* room = SHARED(double);
-    double length = scalars->length, stopped = scalars->stopped, tau = scalars->tau;
+    double length = scalars->length, stopped = scalars->stopped, times = scalars->tau * scale;
     if (first) {
         double sum = 0.0;
         for (u32 i = threadIdx.x; i < len; i += blockDim.x) sum += residual[i] * residual[i];
@@ -45,34 +47,55 @@ KERNEL BOUNDS(1024, 1) step_core(u32 len, u32 first, const float* __restrict__ p
     }
     double sum = 0.0;
     for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
-        double there = zero[i] ? 0.0 : tau * (double)product[i] + precisions[i] * direction[i];
+        double there = zero[i] ? 0.0 : times * (double)product[i] + precisions[i] * direction[i];
         sum += direction[i] * there;
     }
-    double curvature = block_sum(sum, room);
-    if (stopped != 0.0 || !(curvature > 0.0 && length > 0.0)) {
-        if (threadIdx.x == 0) scalars->stopped = 1.0;
-        return;
+    double curvature = block_sum(sum, room), next = length;
+    bool moves = stopped == 0.0 && curvature > 0.0 && length > 0.0;
+    if (moves) {
+        double step = length / curvature;
+        sum = 0.0;
+        for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
+            double there = zero[i] ? 0.0 : times * (double)product[i] + precisions[i] * direction[i];
+            change[i] += step * direction[i];
+            residual[i] -= step * there;
+            sum += residual[i] * residual[i];
+        }
+        next = block_sum(sum, room);
+        double keep = next / length;
+        for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
+            direction[i] = residual[i] + keep * direction[i];
+            narrow[i] = (float)direction[i];
+        }
     }
-    double step = length / curvature;
-    sum = 0.0;
-    for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
-        double there = zero[i] ? 0.0 : tau * (double)product[i] + precisions[i] * direction[i];
-        values[i] += step * direction[i];
-        residual[i] -= step * there;
-        core[i] = (float)values[i];
-        sum += residual[i] * residual[i];
-    }
-    double next = block_sum(sum, room), keep = next / length;
-    for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
-        direction[i] = residual[i] + keep * direction[i];
-        narrow[i] = (float)direction[i];
-    }
+    for (u32 i = threadIdx.x; last && i < len; i += blockDim.x) narrow[i] = (float)change[i];
     if (threadIdx.x == 0) {
         scalars->length = next;
-        scalars->stopped = 0.0;
+        scalars->stopped = moves ? 0.0 : 1.0;
     }
 }
 REGISTER(step_core)
+
+// One block: the core is changed. If there are parts of the sum of squares of what the change predicts, it goes as far as that says.
+KERNEL BOUNDS(1024, 1) end_core(u32 len, const double* __restrict__ parts, u32 count, const double* __restrict__ precisions,
+                const double* __restrict__ pull, const double* __restrict__ change, const Scalars* __restrict__ scalars,
+                float* __restrict__ core) {
+    double* room = SHARED(double);
+    double far = 1.0;
+    if (count > 0) {
+        double along = 0.0, curvature = 0.0;
+        for (u32 i = threadIdx.x; i < len; i += blockDim.x) {
+            along += change[i] * pull[i];
+            curvature += precisions[i] * change[i] * change[i];
+        }
+        for (u32 i = threadIdx.x; i < count; i += blockDim.x) curvature += scalars->tau * parts[i];
+        along = block_sum(along, room);
+        curvature = block_sum(curvature, room);
+        far = curvature > 0.0 ? along / curvature : 0.0;
+    }
+    for (u32 i = threadIdx.x; i < len; i += blockDim.x) core[i] = (float)((double)core[i] + far * change[i]);
+}
+REGISTER(end_core)
 
 // A block for each concept of a mode: its precision.
 KERNEL draw_concepts(u32 mode, const Shape* __restrict__ shapes, const float* __restrict__ core,

@@ -81,6 +81,8 @@ enum Visit {
     RESIDUALS = 0,
     // Predictions times their precision.
     WEIGHED = 1,
+    // The sum of squares of predictions, each times its precision, and nothing else.
+    SQUARES = 2,
 };
 
 // The concept of each mode that is its offset.

@@ -88,7 +88,8 @@ struct Leaf {
     }
 };
 
-// `out` gets for each task the sum over its entries of what is made of each times its row, `squares` that of squared errors.
+// `out` gets for each task the sum over its entries of what is made of each times its row, `squares` that of squared errors, or of
+// squared predictions.
 // `out` may be where `designs` are. `factor` has rows as sums read them, see sums.cu: times the root of their share, which stands
 // behind them.
 KERNEL leaves(u32, u32 visit, const Task* __restrict__ tasks, u32 count, const Entry* __restrict__ entries,
@@ -124,12 +125,13 @@ KERNEL leaves(u32, u32 visit, const Task* __restrict__ tasks, u32 count, const E
                 square += (double)error * error;
                 made = base * (error + sign_of(seed, epoch, first + i) * scatter);
             }
+            if (visit == SQUARES) square += (double)(base * products[i]) * (base * products[i]);
             sum.x += made * rows[i].x, sum.y += made * rows[i].y, sum.z += made * rows[i].z, sum.w += made * rows[i].w;
         }
     }
     if (task.slot == NONE) return;
-    if (leaf.wide) reinterpret_cast<float4*>(out)[(u64)task.slot * (PAD / 4) + leaf.lane] = sum;
-    if (leaf.lane == 0 && visit == RESIDUALS) squares[task.slot] = square;
+    if (leaf.wide && visit != SQUARES) reinterpret_cast<float4*>(out)[(u64)task.slot * (PAD / 4) + leaf.lane] = sum;
+    if (leaf.lane == 0 && visit != WEIGHED) squares[task.slot] = square;
 }
 REGISTER(leaves)
 

@@ -34,9 +34,10 @@ KERNEL pass_tuples(u32 visit, u32 tuples, u32 batch, u32 pad, const float* __res
             square += share * (double)along[k] * ((double)product - 2.0 * (double)pull);
             if (k == 0) square += share * (double)tuple_squares[first + tuple];
         }
-        designs[(u64)first * pad + i] = made;
+        if (visit == SQUARES) square += (double)made * (double)along[k];
+        if (visit != SQUARES) designs[(u64)first * pad + i] = made;
     }
-    if (visit == RESIDUALS) {
+    if (visit != WEIGHED) {
         square = block_sum(square, room);
         if (threadIdx.x == 0) squares[blockIdx.x] = square;
     }

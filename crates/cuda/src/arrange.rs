@@ -9,6 +9,7 @@ use crate::Error;
 use crate::by_row::{ByRow, owners};
 use crate::chain::zero_row;
 use crate::sort::sorted;
+use crate::state::Generator;
 
 /// Entries of a tensor: for each mode the row of each of them, and their values.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +173,16 @@ pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     first
 }
 
+/// Consecutive entries of so many are in a sample together, so that it has fewer nodes, too.
+const WINDOW: usize = 128;
+
+/// The places of so many entries that are in a sample: those of one in so many windows, always the same ones.
+fn sampled(entries: usize, every: usize) -> Vec<u32> {
+    let takes = |first: &usize| Generator(*first as u64).bits().is_multiple_of(every as u64);
+    let windows = (0..entries).step_by(WINDOW).filter(takes);
+    windows.flat_map(|first| first as u32..(first + WINDOW).min(entries) as u32).collect()
+}
+
 /// How many numbers a level's tables may have before its modes are folded together with the next.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
 
@@ -185,24 +196,36 @@ impl Arranged {
         leaf: usize,
         most: usize,
     ) -> Self {
+        Arranged::with_sample((entries, held), rows, ranks, leaf, most, 1).0
+    }
+
+    /// The same, and a sample of them: one in `every`, in windows of that order. None, if that is all of them.
+    pub(crate) fn with_sample(
+        (entries, held): (&Entries<'_>, &[u32]),
+        rows: &[usize],
+        ranks: &[usize],
+        leaf: usize,
+        most: usize,
+        every: usize,
+    ) -> (Self, Option<Self>) {
         let mut modes: Vec<usize> = (0..rows.len()).filter(|&mode| mode != leaf).collect();
         modes.sort_by_key(|&mode| rows[mode]);
         modes.push(leaf);
         let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
         if bits.iter().sum::<u32>() <= u64::BITS {
-            Arranged::by_key::<u64>((entries, held), &modes, (rows, &bits), ranks, most)
+            Arranged::by_key::<u64>((entries, held), &modes, (rows, &bits), (ranks, most), every)
         } else {
-            Arranged::by_key::<u128>((entries, held), &modes, (rows, &bits), ranks, most)
+            Arranged::by_key::<u128>((entries, held), &modes, (rows, &bits), (ranks, most), every)
         }
     }
 
     fn by_key<K: Key>(
         (entries, held): (&Entries<'_>, &[u32]),
         modes: &[usize],
-        (all_rows, bits): (&[usize], &[u32]),
-        ranks: &[usize],
-        most: usize,
-    ) -> Self {
+        (rows, bits): (&[usize], &[u32]),
+        tables: (&[usize], usize),
+        every: usize,
+    ) -> (Self, Option<Self>) {
         let key = |entry: usize| {
             let rows = modes.iter().zip(bits);
             let key =
@@ -219,10 +242,28 @@ impl Arranged {
             (first + number - held.partition_point(|other| other < held_out)) as u32
         };
         let held: Vec<u32> = held.par_iter().enumerate().map(place).collect();
+        let sample = (every > 1).then(|| {
+            let places = sampled(sorted.len(), every);
+            let sorted: Vec<(K, u32)> = places.par_iter().map(|&place| sorted[place as usize]).collect();
+            let is_held = |place: &u32| held.binary_search(place).is_ok();
+            let held = (0..).zip(&places).filter(|(_, place)| is_held(place)).map(|(number, _)| number);
+            Arranged::from_sorted(&sorted, held.collect(), modes, (rows, bits), tables)
+        });
+        (Arranged::from_sorted(&sorted, held, modes, (rows, bits), tables), sample)
+    }
+
+    /// Entries in ascending order, those in places `held` held out.
+    fn from_sorted<K: Key>(
+        sorted: &[(K, u32)],
+        held: Vec<u32>,
+        modes: &[usize],
+        (all_rows, bits): (&[usize], &[u32]),
+        (ranks, most): (&[usize], usize),
+    ) -> Self {
         // The bits behind each mode.
         let behind: Vec<u32> = (1..=bits.len()).map(|mode| bits[mode..].iter().sum()).collect();
         let others = modes.len() - 1;
-        let keys = Keys { sorted: &sorted, behind: &behind[..others] };
+        let keys = Keys { sorted, behind: &behind[..others] };
         let pieces = keys.pieces();
         let count = |mode: usize| pieces.last().map_or(0, |last| last.before[mode] + last.counts[mode]);
         // A level ends behind a mode, unless its tables would be too large.
@@ -320,6 +361,33 @@ mod tests {
         };
         let indices = rows.map(|rows| (0..100).map(|_| next(rows)).collect()).to_vec();
         (indices, (0..100).map(|value| value as f32).collect())
+    }
+
+    #[test]
+    fn a_sample_has_windows_of_the_entries_and_those_of_them_that_are_held_out() {
+        let count = 20 * WINDOW as u32 - 5;
+        let indices = [(0..count).map(|entry| entry / 700).collect(), (0..count).collect::<Vec<u32>>()];
+        let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let values: Vec<f32> = (0..count).map(|entry| entry as f32).collect();
+        let (entries, rows) = (Entries { indices: &slices, values: &values }, [4, count as usize]);
+        let held: Vec<u32> = (0..count).step_by(3).collect();
+        let (all, none) = Arranged::with_sample((&entries, &held), &rows, &[2; 2], 1, 0, 1);
+        assert!(none.is_none());
+        let (same, sample) = Arranged::with_sample((&entries, &held), &rows, &[2; 2], 1, 0, 4);
+        let sample = sample.unwrap();
+        assert_eq!(same, all);
+        assert!((2 * WINDOW..=9 * WINDOW).contains(&sample.rows.len()), "{}", sample.rows.len());
+        for (place, window) in sample.rows.chunks(WINDOW).enumerate() {
+            assert!(window[0].is_multiple_of(WINDOW as u32) && window.is_sorted());
+            for (row, place) in window.iter().zip(place * WINDOW..) {
+                assert_eq!(
+                    (sample.values[place], sample.held.contains(&(place as u32))),
+                    (*row as f32, row % 3 == 0)
+                );
+                let node = sample.starts.partition_point(|&start| start as usize <= place) - 1;
+                assert_eq!(sample.levels[0].rows[node], row / 700);
+            }
+        }
     }
 
     #[test]

@@ -266,6 +266,11 @@ impl<D: Device> Chain<D> {
         self.nodes
     }
 
+    /// How many of its entries are not held out.
+    pub(crate) fn taking_part(&self) -> usize {
+        self.entries.len() - self.entries.held()
+    }
+
     /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
     /// the way back; and how many roots.
     fn room(&self) -> (Vec<usize>, Vec<usize>) {

@@ -8,6 +8,8 @@ use crate::state::State;
 
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
+/// They are with a sample if it has so many entries for each number of the core.
+const PER_NUMBER: usize = 24;
 /// Threads of the one block that takes a step, and the blocks that add up squares.
 const STEP_THREADS: usize = 1024;
 const BLOCKS: usize = 128;
@@ -28,10 +30,13 @@ pub(crate) struct Core<D: Device> {
     concepts: Array<D, f64>,
     pub(crate) gradient: Array<D, f32>,
     narrow: Array<D, f32>,
-    values: Array<D, f64>,
+    change: Array<D, f64>,
     precisions: Array<D, f64>,
+    pull: Array<D, f64>,
     residual: Array<D, f64>,
     direction: Array<D, f64>,
+    /// Sums of blocks.
+    parts: Array<D, f64>,
 }
 
 impl<D: Device> Core<D> {
@@ -69,10 +74,12 @@ impl<D: Device> Core<D> {
             concepts: Array::zeros(device, first as usize)?,
             gradient: Array::zeros(device, len)?,
             narrow: Array::zeros(device, len)?,
-            values: Array::zeros(device, len)?,
+            change: Array::zeros(device, len)?,
             precisions: Array::zeros(device, len)?,
+            pull: Array::zeros(device, len)?,
             residual: Array::zeros(device, len)?,
             direction: Array::zeros(device, len)?,
+            parts: Array::zeros(device, BLOCKS)?,
         })
     }
 
@@ -105,6 +112,7 @@ impl<D: Device> Core<D> {
 pub(crate) enum Visit {
     Residuals = 0,
     Weighed = 1,
+    Squares = 2,
 }
 
 impl<D: Device> Sampler<D> {
@@ -122,14 +130,18 @@ impl<D: Device> Sampler<D> {
         let (device, core, seed) = (&self.device, &self.core, self.seed);
         let (scalars, draw) = (&self.scalars, &self.draw.core);
         self.clear_squares(&self.lead)?;
-        self.pass(Visit::Residuals, draw, epoch)?;
-        self.add_squares(&self.lead)?;
+        self.pass(&self.lead, Visit::Residuals, draw, epoch)?;
+        self.add_squares(&self.lead, &self.parts)?;
         if all {
+            let used = draw.len() - core.zeros.len();
+            let sample = self.sample.as_ref().filter(|sample| sample.taking_part() >= PER_NUMBER * used);
+            let of = sample.unwrap_or(&self.lead);
+            let scale = self.lead.taking_part() as f64 / of.taking_part().max(1) as f64;
             self.lead.ascend(device, &self.tables, &core.gradient)?;
             let len = draw.len();
             let grid = [len.div_ceil(THREADS), 1];
-            let Core { shape, zero, sets, concepts, gradient, narrow, values, .. } = core;
-            let Core { precisions, residual, direction, .. } = core;
+            let Core { shape, zero, sets, concepts, gradient, narrow, change, .. } = core;
+            let Core { precisions, pull, residual, direction, parts, .. } = core;
             launch!(
                 device,
                 Module::Common,
@@ -146,15 +158,16 @@ impl<D: Device> Sampler<D> {
                 scalars,
                 seed,
                 epoch,
-                values,
+                change,
                 precisions,
+                pull,
                 residual,
                 direction,
                 narrow,
             )?;
             for step in 0..STEPS {
-                self.pass(Visit::Weighed, narrow, epoch)?;
-                self.lead.ascend(device, &self.tables, gradient)?;
+                self.pass(of, Visit::Weighed, narrow, epoch)?;
+                of.ascend(device, &self.tables, gradient)?;
                 launch!(
                     device,
                     Module::Common,
@@ -164,17 +177,40 @@ impl<D: Device> Sampler<D> {
                     8 * STEP_THREADS,
                     len as u32,
                     u32::from(step == 0),
+                    u32::from(step + 1 == STEPS),
+                    scale,
                     gradient,
                     zero,
                     precisions,
                     scalars,
-                    values,
+                    change,
                     residual,
                     direction,
                     narrow,
-                    draw,
                 )?;
             }
+            // As on a CPU: all entries say how far to go on a way that a sample has found.
+            if sample.is_some() {
+                self.pass(&self.lead, Visit::Squares, narrow, epoch)?;
+                self.add_squares(&self.lead, parts)?;
+            }
+            let blocks = if sample.is_some() { blocks(&self.lead) as u32 } else { 0 };
+            launch!(
+                device,
+                Module::Common,
+                "end_core",
+                [1, 1],
+                STEP_THREADS,
+                8 * STEP_THREADS,
+                len as u32,
+                parts,
+                blocks,
+                precisions,
+                pull,
+                change,
+                scalars,
+                draw,
+            )?;
             for mode in 0..core.relevant.min(self.ranks.len()) {
                 let grid = [self.ranks[mode].saturating_sub(2), 1];
                 let room = 8 * THREADS;
@@ -217,15 +253,26 @@ impl<D: Device> Sampler<D> {
         self.take_squares(&self.lead, Some(epoch))
     }
 
-    /// Predicts the entries of the lead by a core, and leaves in its last nodes what comes of it.
-    pub(crate) fn pass(&self, visit: Visit, core: &Array<D, f32>, epoch: u32) -> Result<(), Error> {
-        self.lead.descend(&self.device, &self.tables, Which::Draw, core, false)?;
-        if self.pass_tuples(visit)? {
+    /// Predicts the entries of the lead, or of its sample, by a core, and leaves in its last nodes what comes of it; or their squares
+    /// alone.
+    pub(crate) fn pass(
+        &self,
+        chain: &Chain<D>,
+        visit: Visit,
+        core: &Array<D, f32>,
+        epoch: u32,
+    ) -> Result<(), Error> {
+        chain.descend(&self.device, &self.tables, Which::Draw, core, false)?;
+        // Tuples are those of the lead.
+        if std::ptr::eq(chain, &raw const self.lead) && self.pass_tuples(visit)? {
             return Ok(());
         }
-        self.visit(&self.lead, visit, epoch)?;
-        let (nodes, _) = self.tables.last(&self.lead);
-        self.lead.leaves.join(&self.device, self.pads[self.lead.leaf], nodes)
+        self.visit(chain, visit, epoch)?;
+        if visit == Visit::Squares {
+            return Ok(());
+        }
+        let (nodes, _) = self.tables.last(chain);
+        chain.leaves.join(&self.device, self.pads[chain.leaf], nodes)
     }
 
     /// Visits the entries of a chain whose nodes have designs and whose leaf is the lead's.
@@ -303,18 +350,17 @@ impl<D: Device> Sampler<D> {
         launch!(&self.device, Module::Common, "clear", grid, THREADS, 0, count as u64, &self.pass_squares)
     }
 
-    /// Adds up the squared errors of a pass, in parts.
-    pub(crate) fn add_squares(&self, chain: &Chain<D>) -> Result<(), Error> {
+    /// Adds up the squares of a pass, in parts.
+    pub(crate) fn add_squares(&self, chain: &Chain<D>, parts: &Array<D, f64>) -> Result<(), Error> {
         let (count, room) = (chain.leaves.slots, 8 * THREADS);
-        let (squares, parts, grid) = (&self.pass_squares, &self.parts, [blocks(chain), 1]);
+        let (squares, grid) = (&self.pass_squares, [blocks(chain), 1]);
         launch!(&self.device, Module::Common, "add_parts", grid, THREADS, room, squares, count as u64, parts)
     }
 
     /// Adds up the parts and, if there is an epoch, draws the precision of entries.
     pub(crate) fn take_squares(&self, chain: &Chain<D>, epoch: Option<u32>) -> Result<(), Error> {
         let (draws, epoch) = (u32::from(epoch.is_some()), epoch.unwrap_or(0));
-        let entries = chain.entries.len() - self.held.as_ref().map_or(0, |held| held.entries);
-        let (count, entries, seed) = (blocks(chain) as u32, entries as u64, self.seed);
+        let (count, entries, seed) = (blocks(chain) as u32, chain.taking_part() as u64, self.seed);
         let (parts, scalars) = (&self.parts, &self.scalars);
         launch!(
             &self.device,

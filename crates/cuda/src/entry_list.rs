@@ -42,6 +42,11 @@ impl<D: Device> EntryList<D> {
         self.words.len()
     }
 
+    /// How many are held out.
+    pub(crate) fn held(&self) -> usize {
+        self.held.as_ref().map_or(0, |(places, _)| places.len())
+    }
+
     pub(crate) fn words(&self) -> &Array<D, u64> {
         &self.words
     }

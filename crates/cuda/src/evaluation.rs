@@ -87,7 +87,7 @@ impl<D: Device> Sampler<D> {
         chain.descend(device, &self.tables, which, &model.core, false)?;
         self.clear_squares(chain)?;
         self.errors(chain, model, range)?;
-        self.add_squares(chain)?;
+        self.add_squares(chain, &self.parts)?;
         self.take_squares(chain, None)?;
         Ok(self.scalars.get(device)?[scalars::SQUARES])
     }

@@ -15,8 +15,6 @@ const PART: usize = 1 << 18;
 
 /// What there is once entries have joined that are held out now.
 pub(crate) struct Held {
-    /// How many are held out.
-    pub(crate) entries: usize,
     /// How many entries each row of each mode has then.
     counts: Vec<Vec<u32>>,
 }
@@ -48,7 +46,7 @@ pub(crate) fn counted(entries: &Entries<'_>, held: &[u32], rows: &[usize]) -> (V
     for (counts, of) in counts.iter_mut().zip(entries.indices) {
         held.iter().for_each(|&entry| counts[of[entry as usize] as usize] -= 1);
     }
-    (counts, Some(Held { entries: held.len(), counts: all }))
+    (counts, Some(Held { counts: all }))
 }
 
 impl<D: Device> Sampler<D> {
@@ -64,6 +62,7 @@ impl<D: Device> Sampler<D> {
         self.lost = true;
         let device = &self.device;
         self.lead.entries.join(device)?;
+        self.sample.iter_mut().try_for_each(|sample| sample.entries.join(device))?;
         self.work.iter_mut().flatten().try_for_each(|work| work.join(device))?;
         for (mode, counts) in held.counts.iter().enumerate() {
             self.counts[mode].put(device, counts)?;

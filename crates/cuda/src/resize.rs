@@ -57,6 +57,10 @@ impl<D: Device> Sampler<D> {
         self.lead.resize(&frame)?;
         self.lead_rows.grow(device, (rows[leaf] + BEHIND) * stride(pads[leaf]))?;
         self.tables.fit(device, &self.lead)?;
+        if let Some(sample) = &mut self.sample {
+            sample.resize(&frame)?;
+            self.tables.fit(device, sample)?;
+        }
         for work in self.work.iter_mut().flatten() {
             work.resize(&frame)?;
             if let Some(chain) = work.chain() {

@@ -20,6 +20,8 @@ use crate::tuples::{Tuples, are_worth};
 
 /// The core stays as it starts, and shares stay 1, until the rows have found their places.
 const CORE_FROM: u32 = 4;
+/// A sample has one in so many entries at least.
+const MOST_EVERY: usize = 16;
 /// Blocks of sums over rows.
 pub(crate) const BLOCKS: usize = 264;
 
@@ -56,6 +58,8 @@ pub struct Sampler<D: Device> {
     pub(crate) tables: Tables<D>,
     /// The chain whose entries the core is drawn from.
     pub(crate) lead: Chain<D>,
+    /// That of a sample of them, if they are many.
+    pub(crate) sample: Option<Chain<D>>,
     /// The rows of its leaf as sums read them, which passes do as well.
     pub(crate) lead_rows: Array<D, f32>,
     /// For each mode the entries of its rows; none where sums over tuples take their place.
@@ -110,9 +114,13 @@ impl<D: Device> Sampler<D> {
         // The mode with the most rows has the fewest combinations of all others.
         let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
         let mut tables = Tables::new(&device)?;
-        let arranged = arrange(lead);
+        let every = (entries.values.len() / setup.sample.max(1)).clamp(1, MOST_EVERY);
+        let (arranged, sample) =
+            Arranged::with_sample((&entries, held), rows, &wide(lead), lead, MOST_NUMBERS, every);
         let chain = Chain::new(&frame, &arranged, Purpose::Core)?;
         tables.fit(&device, &chain)?;
+        let sample = sample.map(|sample| Chain::new(&frame, &sample, Purpose::Core)).transpose()?;
+        sample.iter().try_for_each(|sample| tables.fit(&device, sample))?;
         let slots = chain.leaves.slots;
         let (possible, worth) = are_worth(&arranged, &pads);
         let tuples = match setup.form {
@@ -183,6 +191,7 @@ impl<D: Device> Sampler<D> {
             roots,
             tables,
             lead,
+            sample,
             work,
             tuples,
             device,

@@ -8,6 +8,9 @@ use crate::device::pad;
 /// Kernels count rows in 32 bits, and look at some behind the last.
 const MOST_ROWS: usize = (u32::MAX - (1 << 20)) as usize;
 
+/// As many as the host's sampler has at least.
+const SAMPLED: usize = 1 << 16;
+
 /// How sums over entries are computed; all give the same up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -47,6 +50,8 @@ pub struct Setup<'a> {
     pub row_noise: bool,
     /// How sums are computed.
     pub form: Form,
+    /// Steps of conjugate gradients are with a sample of so many entries or more, where there are twice as many.
+    pub sample: usize,
 }
 
 impl<'a> Setup<'a> {
@@ -71,6 +76,7 @@ impl<'a> Setup<'a> {
             by_set: true,
             row_noise: true,
             form: Form::Auto,
+            sample: SAMPLED,
         }
     }
 

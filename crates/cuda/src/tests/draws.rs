@@ -274,7 +274,7 @@ fn the_precision_of_entries_is_that_of_errors() {
 #[test]
 fn the_core_has_the_distribution_that_its_system_asks_for() {
     // Three steps solve a system of a few well conditioned unknowns well: the mean of draws is the solution.
-    let mut problem = Random::new(&[40, 30, 20], &[2, 2, 2], 1000, 8);
+    let mut problem = Random::new(&[40, 30, 20], &[2, 2, 2], 4000, 8);
     problem.state.tau = 2.0;
     problem.state.sets = (0..8).map(|set| 1.0 + f64::from(set)).collect();
     let n = 8;
@@ -296,8 +296,11 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
     };
     let matrix: Vec<Vec<f64>> = (0..n).map(row).collect();
     let (mean, covariance) = solve(&matrix, &side);
-    for form in forms(3) {
-        let mut sampler = problem.sampler(form);
+    // With all entries, and with one in eight.
+    for (form, sample) in forms(3).into_iter().flat_map(|form| [(form, 4000), (form, 500)]) {
+        let sampler = problem.sampler_on(TestDevice, |setup| (setup.form, setup.sample) = (form, sample));
+        let mut sampler = sampler.unwrap();
+        assert_eq!(sampler.sample.is_some(), sample == 500);
         let (mut sum, mut squares) = (vec![0.0; n], vec![0.0; n]);
         let draws = 50;
         for epoch in 1..=draws {
@@ -316,9 +319,12 @@ fn the_core_has_the_distribution_that_its_system_asks_for() {
         for place in 0..n {
             let deviation = covariance[place][place].sqrt();
             let (found, count) = (sum[place] / f64::from(draws), f64::from(draws));
-            assert!(found.abs() < 5.0 * deviation / count.sqrt(), "{form:?} {place}: {found} {deviation}");
+            assert!(
+                found.abs() < 5.0 * deviation / count.sqrt(),
+                "{form:?} {sample} {place}: {found} {deviation}"
+            );
             let spread = (squares[place] / count).sqrt() / deviation;
-            assert!((0.55..1.5).contains(&spread), "{form:?} {place}: {spread}");
+            assert!((0.55..1.5).contains(&spread), "{form:?} {sample} {place}: {spread}");
         }
     }
 }

@@ -6,6 +6,7 @@ mod failures;
 mod graph;
 mod oracle;
 mod runs;
+mod samples;
 mod sums;
 mod switches;
 mod terms;

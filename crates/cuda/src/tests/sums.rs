@@ -93,9 +93,12 @@ fn passes_give_the_gradients_of_plain_loops() {
             let mut sampler = problem.sampler(form);
             sampler.prepare(1).unwrap();
             let what = format!("{:?} {:?} {form:?}", problem.rows, problem.ranks);
-            for (visit, tensor) in
-                [(Visit::Residuals, sampler.tensor), (Visit::Residuals, false), (Visit::Weighed, false)]
-            {
+            for (visit, tensor) in [
+                (Visit::Residuals, sampler.tensor),
+                (Visit::Residuals, false),
+                (Visit::Weighed, false),
+                (Visit::Squares, false),
+            ] {
                 // The lead's sums anew, without tensor cores.
                 if sampler.tensor != tensor {
                     sampler.tensor = tensor;
@@ -103,24 +106,30 @@ fn passes_give_the_gradients_of_plain_loops() {
                     sampler.prepare(1).unwrap();
                 }
                 sampler.clear_squares(&sampler.lead).unwrap();
-                sampler.pass(visit, &sampler.draw.core, 1).unwrap();
+                sampler.pass(&sampler.lead, visit, &sampler.draw.core, 1).unwrap();
+                let rest = |entry: usize| f64::from(problem.values[entry]) - problem.prediction(entry);
+                if visit != Visit::Weighed {
+                    sampler.add_squares(&sampler.lead, &sampler.parts).unwrap();
+                    sampler.take_squares(&sampler.lead, None).unwrap();
+                    let found = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
+                    let of = |entry: usize| {
+                        if visit == Visit::Squares { problem.prediction(entry) } else { rest(entry) }
+                    };
+                    let entries = 0..problem.values.len();
+                    let expected: f64 =
+                        entries.map(|entry| problem.share(None, entry) * of(entry).powi(2)).sum();
+                    assert!((found / expected - 1.0).abs() < 2e-5, "{what} {visit:?}: {found} {expected}");
+                }
+                if visit == Visit::Squares {
+                    continue;
+                }
                 sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
                 let found = sampler.core.gradient.get(&sampler.device).unwrap();
-                let rest = |entry: usize| f64::from(problem.values[entry]) - problem.prediction(entry);
                 let expected = problem.gradient(|entry| {
                     let share = problem.share(None, entry);
                     share * if visit == Visit::Residuals { rest(entry) } else { problem.prediction(entry) }
                 });
                 assert_close(&found, &expected, 2e-5, &what);
-                if visit == Visit::Residuals {
-                    sampler.add_squares(&sampler.lead).unwrap();
-                    sampler.take_squares(&sampler.lead, None).unwrap();
-                    let found = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
-                    let entries = 0..problem.values.len();
-                    let expected: f64 =
-                        entries.map(|entry| problem.share(None, entry) * rest(entry).powi(2)).sum();
-                    assert!((found / expected - 1.0).abs() < 2e-5, "{what}: {found} {expected}");
-                }
             }
         }
     }
@@ -139,7 +148,7 @@ fn random_signs_have_the_variance_of_the_noise() {
         for epoch in 1..=50 {
             sampler.sum_rows(0, 1).unwrap();
             sampler.prepare(epoch).unwrap();
-            sampler.pass(Visit::Residuals, &sampler.draw.core, epoch).unwrap();
+            sampler.pass(&sampler.lead, Visit::Residuals, &sampler.draw.core, epoch).unwrap();
             sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
             sum += f64::from(sampler.core.gradient.get(&sampler.device).unwrap()[0]).powi(2);
         }

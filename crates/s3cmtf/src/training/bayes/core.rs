@@ -17,8 +17,13 @@ use crate::likelihood::Likelihood;
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
-/// The product of X'WX, with precisions W, and a core: of a sample of the entries, as many times as there are more of them.
-type Product<'a> = dyn Fn(&[f32], Sample) -> Result<Vec<f32>, Error> + 'a;
+/// X'WX, with precisions W.
+pub(super) struct System<'a> {
+    /// Its product with a core: of a sample of the entries, as many times as there are more of them.
+    pub(super) product: &'a dyn Fn(&[f32], Sample) -> Result<Vec<f32>, Error>,
+    /// The product of that with the same core, of all entries.
+    pub(super) curvature: &'a dyn Fn(&[f32]) -> Result<f64, Error>,
+}
 
 // A word of random bits has a sign for each entry of a chunk.
 const _: () = assert!(CHUNK <= 64);
@@ -26,7 +31,7 @@ const _: () = assert!(CHUNK <= 64);
 /// Steps of conjugate gradients.
 const STEPS: usize = 3;
 /// Products are of a sample of so many entries for each number of the core, or more.
-const PER_NUMBER: usize = 32;
+const PER_NUMBER: usize = 24;
 /// And of so many at least,
 const SAMPLED: usize = 1 << 16;
 /// and of one in so many at least.
@@ -188,7 +193,9 @@ impl CoreState {
             let product = |direction: &[f32], sample: Sample| {
                 Ok(layout.unpack(&pass.product(&layout.pack(direction), sample)?))
             };
-            self.step(&product, tau, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
+            let curvature = |direction: &[f32]| pass.curvature(&layout.pack(direction));
+            let system = System { product: &product, curvature: &curvature };
+            self.step(&system, tau, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
         }
         Ok(squares)
     }
@@ -226,7 +233,9 @@ impl CoreState {
         let product = |direction: &[f32], sample: Sample| {
             Ok(layout.unpack(&pass.weighed_product(&layout.pack(direction), sample, &weigh)?))
         };
-        self.step(&product, 1.0, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
+        let curvature = |direction: &[f32]| pass.weighed_curvature(&layout.pack(direction), &weigh);
+        let system = System { product: &product, curvature: &curvature };
+        self.step(&system, 1.0, &layout.unpack(&gradient), self.sample(pass, streams), streams)?;
         if augmentation.likelihood == Likelihood::Counts {
             let every = (pass.view.entries / TELLING).max(1) as u64;
             let entries = pass.some(&self.values, every, |value, sampled| [value, sampled])?;
@@ -241,10 +250,10 @@ impl CoreState {
         Sample { every: (pass.view.entries / least).clamp(1, MOST_EVERY) as u64, seed: streams.sample() }
     }
 
-    /// Draws the core and its prior; `product` is that of a core with X'WX, with precisions W in units of `tau`.
+    /// Draws the core and its prior, with a system whose precisions are in units of `tau`.
     pub(super) fn step(
         &mut self,
-        product: &Product<'_>,
+        system: &System<'_>,
         tau: f64,
         gradient: &[f32],
         sample: Sample,
@@ -253,7 +262,7 @@ impl CoreState {
         let mut generator = streams.core();
         let precisions: Vec<f64> =
             (0..self.values.len()).map(|place| self.sets[self.set(place)] * self.relevance(place)).collect();
-        // The system is `tau X'WX + Lambda`; the residual of the core as it is, with its random part.
+        // What is solved is `tau X'WX + Lambda`; the residual of the core as it is, with its random part.
         let mut residual: Vec<f64> = gradient
             .iter()
             .zip(&self.values)
@@ -269,9 +278,9 @@ impl CoreState {
         };
         clear(&mut residual);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let system = |direction: &[f64], sample: Sample| {
-            let narrow: Vec<f32> = direction.iter().map(|&value| value as f32).collect();
-            let product = product(&narrow, sample)?;
+        let narrow = |wide: &[f64]| wide.iter().map(|&value| value as f32).collect::<Vec<f32>>();
+        let product = |direction: &[f64]| {
+            let product = (system.product)(&narrow(direction), sample)?;
             let both = product.iter().zip(direction).zip(&precisions);
             let mut product: Vec<f64> = both
                 .map(|((&product, direction), precision)| tau * f64::from(product) + precision * direction)
@@ -284,7 +293,7 @@ impl CoreState {
         let mut direction = residual.clone();
         let mut length = dot(&residual, &residual);
         for _ in 0..STEPS {
-            let product = system(&direction, sample)?;
+            let product = product(&direction)?;
             let curvature = dot(&direction, &product);
             if !(curvature > 0.0 && length > 0.0) {
                 break;
@@ -300,7 +309,8 @@ impl CoreState {
         // The way was found with a sample; how far to go on it is for all entries to say, so that no draw is further from where the
         // core belongs than the one before, whatever the sample.
         if !sample.is_all() {
-            let curvature = dot(&change, &system(&change, Sample::ALL)?);
+            let prior = change.iter().zip(&precisions).map(|(change, precision)| precision * change * change);
+            let curvature = tau * (system.curvature)(&narrow(&change))? + prior.sum::<f64>();
             let far = if curvature > 0.0 { dot(&change, &pull) / curvature } else { 0.0 };
             change.iter_mut().for_each(|change| *change *= far);
         }

@@ -71,22 +71,24 @@ type OfGroup<'a> = dyn Fn(&Group<'_>, &mut [f32]) -> f64 + Sync + 'a;
 
 /// What is done with the entries of a strip.
 enum Visit<'v> {
-    /// Each group and its predictions are seen, and a gradient is collected of what is left in place of the predictions, if that
-    /// is wanted.
-    Groups { visit: &'v mut dyn FnMut(&Group<'_>, &mut [f32]) -> f64, gradient: bool },
+    /// Each group and its predictions are seen, with values if `values`, and a gradient is collected of what is left in place of the
+    /// predictions, if that is wanted.
+    Groups { visit: &'v mut dyn FnMut(&Group<'_>, &mut [f32]) -> f64, values: bool, gradient: bool },
     /// Perturbed errors are collected.
     Residuals { streams: Streams, scatter: f32 },
     /// Predictions times precisions are collected; the number of entries comes back.
     Product,
+    /// Squares of predictions times precisions are added up.
+    Squares,
 }
 
 impl Visit<'_> {
     fn has_gradient(&self) -> bool {
-        !matches!(self, Visit::Groups { gradient: false, .. })
+        !matches!(self, Visit::Groups { gradient: false, .. } | Visit::Squares)
     }
 
     fn has_values(&self) -> bool {
-        matches!(self, Visit::Groups { .. } | Visit::Residuals { .. })
+        matches!(self, Visit::Groups { values: true, .. } | Visit::Residuals { .. })
     }
 }
 
@@ -162,7 +164,7 @@ impl<'a> Pass<'a> {
             Strip::new(self, &packed).go(
                 strip[0]..strip[1],
                 Sample::ALL,
-                &mut Visit::Groups { visit: &mut visit, gradient: false },
+                &mut Visit::Groups { visit: &mut visit, values: true, gradient: false },
             )?;
             Ok::<_, Error>(all)
         })?;
@@ -191,7 +193,7 @@ impl<'a> Pass<'a> {
     pub(super) fn go(&self, core: &[f32], gradient: bool, visit: &OfGroup<'_>) -> Result<Passed, Error> {
         self.strips(core, gradient, &|strip, runs| {
             let visit = &mut |group: &Group<'_>, slots: &mut [f32]| visit(group, slots);
-            strip.go(runs, Sample::ALL, &mut Visit::Groups { visit, gradient })
+            strip.go(runs, Sample::ALL, &mut Visit::Groups { visit, values: true, gradient })
         })
     }
 
@@ -223,9 +225,34 @@ impl<'a> Pass<'a> {
                 weigh(group.first, predictions);
                 predictions.len() as f64
             };
-            strip.go(runs, sample, &mut Visit::Groups { visit, gradient: true })
+            strip.go(runs, sample, &mut Visit::Groups { visit, values: false, gradient: true })
         })?;
         Ok(self.scaled(product))
+    }
+
+    /// The sum over entries of the squares of what a core predicts of each, times its precision: that of the core and its
+    /// [`Pass::product`], without what it takes to add that up.
+    pub(super) fn curvature(&self, core: &[f32]) -> Result<f64, Error> {
+        let (sum, _) =
+            self.strips(core, false, &|strip, runs| strip.go(runs, Sample::ALL, &mut Visit::Squares))?;
+        Ok(sum)
+    }
+
+    /// The same for [`Pass::weighed_product`].
+    pub(super) fn weighed_curvature(
+        &self,
+        core: &[f32],
+        weigh: &(dyn Fn(usize, &mut [f32]) + Sync),
+    ) -> Result<f64, Error> {
+        let (sum, _) = self.strips(core, false, &|strip, runs| {
+            let visit = &mut |group: &Group<'_>, predictions: &mut [f32]| {
+                let plain = predictions.to_vec();
+                weigh(group.first, predictions);
+                dot(&plain, predictions)
+            };
+            strip.go(runs, Sample::ALL, &mut Visit::Groups { visit, values: false, gradient: false })
+        })?;
+        Ok(sum)
     }
 
     /// What sums over so many entries would be over all.
@@ -256,6 +283,19 @@ impl<'a> Pass<'a> {
         let first = sums.next().unwrap_or_default();
         Ok((sums.fold(first, |total, sum| total + sum), total))
     }
+}
+
+/// The sum of products, in so many chains of additions as fill vectors.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    const CHAINS: usize = 8;
+    let (mut sums, whole) = ([0.0; CHAINS], a.len() / CHAINS * CHAINS);
+    for (a, b) in a.chunks_exact(CHAINS).zip(b.chunks_exact(CHAINS)) {
+        for k in 0..CHAINS {
+            sums[k] += f64::from(a[k]) * f64::from(b[k]);
+        }
+    }
+    let rest = a[whole..].iter().zip(&b[whole..]).map(|(&a, &b)| f64::from(a) * f64::from(b));
+    sums.iter().sum::<f64>() + rest.sum::<f64>()
 }
 
 /// The working memory of one strip.
@@ -388,7 +428,14 @@ impl<'a> Strip<'a> {
                 let values = (values, (&self.signs[..], first_sign), *scatter);
                 normal.residuals(slices, weights, (partner.rows(), entries), values, buffer, gradients)
             }
-            Visit::Groups { visit, gradient } => {
+            Visit::Squares => {
+                let (along_runs, _) = buffer.split_at_mut(count * normal.partner_pad());
+                normal.fold_runs(slices, weights, &roots[..count], along_runs);
+                self.predictions.resize(end, 0.0);
+                normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
+                dot(&self.predictions, &self.predictions)
+            }
+            Visit::Groups { visit, gradient, .. } => {
                 let (along_runs, sums) = buffer.split_at_mut(count * normal.partner_pad());
                 normal.fold_runs(slices, weights, &roots[..count], along_runs);
                 self.predictions.resize(end, 0.0);

@@ -3,7 +3,7 @@
 
 use s3cmtf_kernels::Aligned;
 
-use super::core::CoreState;
+use super::core::{CoreState, System};
 use super::pass::Pass;
 use super::random::{Streams, generator, normal};
 use super::sample::Sample;
@@ -38,6 +38,14 @@ fn products_of_samples_are_on_average_those_of_all_entries() {
             let length = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|n| n * n).sum::<f64>().sqrt();
             let all = pass.product(&packed, Sample::ALL).unwrap();
             let unit = length(&mut all.iter().map(|&sum| sum.into()));
+            let both = packed.iter().zip(&all).map(|(&a, &b)| f64::from(a) * f64::from(b));
+            let (along, curvature) = (both.sum::<f64>(), pass.curvature(&packed).unwrap());
+            assert!((curvature / along - 1.0).abs() < 1e-4, "order {order}: {curvature} and not {along}");
+            if roots.is_none() {
+                let weighed =
+                    pass.weighed_curvature(&packed, &|_, made| made.iter_mut().for_each(|x| *x *= 2.0));
+                assert!((weighed.unwrap() / (2.0 * along) - 1.0).abs() < 1e-4, "order {order}, not weighed");
+            }
             let (mut mean, mut furthest) = (vec![0.0; all.len()], 0.0f64);
             for seed in 0..SAMPLES {
                 let sample = Sample { every: 4, seed: mix(seed) };
@@ -82,7 +90,9 @@ fn draws_have_the_same_distribution_with_a_sample() {
                 Ok(layout.unpack(&pass.product(&layout.pack(direction), sample)?))
             };
             let sample = Sample { every, seed: streams.sample() };
-            core.step(&product, 3.0, &layout.unpack(&gradient), sample, streams).unwrap();
+            let curvature = |direction: &[f32]| pass.curvature(&layout.pack(direction));
+            let system = System { product: &product, curvature: &curvature };
+            core.step(&system, 3.0, &layout.unpack(&gradient), sample, streams).unwrap();
             core.values.iter().map(|&value| f64::from(value)).collect()
         });
         moments(&draws.skip(FIRST).collect::<Vec<Vec<f64>>>())

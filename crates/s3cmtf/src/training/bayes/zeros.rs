@@ -1,6 +1,6 @@
 //! Absent cells that are zeros: what they say of rows and of the core, without visiting any.
 
-use super::core::CoreState;
+use super::core::{CoreState, System};
 use super::pass::{Chunk, Group, Pass};
 use super::random::{Streams, normal};
 use super::sample::Sample;
@@ -132,9 +132,9 @@ impl CoreState {
                 .zip(zeros)
                 .map(|(&gradient, zeros)| (f64::from(gradient) + zeros) as f32)
                 .collect();
+            let wide = |core: &[f32]| core.iter().map(|&value| value.into()).collect::<Vec<f64>>();
             let product = |direction: &[f32], sample: Sample| {
-                let wide: Vec<f64> = direction.iter().map(|&value| value.into()).collect();
-                let zeros = given.complete.of_core(&wide).into_iter().map(|sum| weight * sum);
+                let zeros = given.complete.of_core(&wide(direction)).into_iter().map(|sum| weight * sum);
                 // Where a zero counts as much as an entry, nothing is left of those.
                 if weight == 1.0 {
                     return Ok(zeros.map(|sum| sum as f32).collect());
@@ -143,8 +143,15 @@ impl CoreState {
                 let both = entries.iter().zip(zeros);
                 Ok(both.map(|(&sum, zeros)| ((1.0 - weight) * f64::from(sum) + zeros) as f32).collect())
             };
+            let curvature = |direction: &[f32]| {
+                let direction_wide = wide(direction);
+                let zeros = direction_wide.iter().zip(given.complete.of_core(&direction_wide));
+                let zeros = weight * zeros.map(|(direction, sum)| direction * sum).sum::<f64>();
+                Ok((1.0 - weight) * pass.curvature(&layout.pack(direction))? + zeros)
+            };
+            let system = System { product: &product, curvature: &curvature };
             let sample = if weight == 1.0 { Sample::ALL } else { self.sample(pass, streams) };
-            self.step(&product, tau, &gradient, sample, streams)?;
+            self.step(&system, tau, &gradient, sample, streams)?;
         }
         Ok(squares.max(0.0))
     }
