@@ -37,6 +37,15 @@ __device__ __forceinline__ void multiply_add(float (&sum)[4], const Short (&a)[4
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a[0].bits), "r"(a[1].bits), "r"(a[2].bits), "r"(a[3].bits), "r"(b[0].bits), "r"(b[1].bits));
 }
+
+// Begins to copy 16 bytes to shared memory, where they are after `await_copies`.
+__device__ __forceinline__ void begin_copy(float4* to, const float4* from) {
+    u32 address = (u32)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(address), "l"(from) : "memory");
+}
+
+// Waits for the copies that this thread has begun.
+__device__ __forceinline__ void await_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
 #endif
 #endif
 

@@ -169,6 +169,6 @@ KERNEL BOUNDS(128, SUM_BLOCKS) sums_signed(const Task* __restrict__ tasks, u32 c
 }
 REGISTER(sums_signed)
 
-#if PAD >= 48
+#if PAD >= 32
 #include "tensor_tuples.cu"
 #endif

@@ -1,9 +1,9 @@
 // Sums of rows from those of their tuples, as tuples.cu has them, on tensor cores; see tensor.cu for what these multiply.
 //
-// A block has a task, and one tuple of it at a time: the full C, and T times the root of its row's share, are in shared memory.
-// A warp has 16 rows of T C, and of T C T'. Products are over pairs of columns that lie beside each other: of lane 4 g + t, the
-// first of its two numbers of a row is column 2 t of eight and the second is column 2 t + 1, so that what a warp has of T C is
-// what it needs of it next.
+// A block has a task, and one tuple of it at a time: the full C, times its row's share, and T are in shared memory, and the triangle of
+// the next C and the next T are on their way there. A warp has 16 rows of T C, and of T C T'. Products are over pairs of columns that
+// lie beside each other: of lane 4 g + t, the first of its two numbers of a row is column 2 t of eight and the second is column
+// 2 t + 1, so that what a warp has of T C is what it needs of it next.
 
 // Rows in shared memory are so far apart that lanes read other banks.
 static const int WIDE = PAD + 8;
@@ -36,7 +36,31 @@ DEVICE Halves<2> columns_of(const float* row, int eight, u32 turn) {
     return made;
 }
 
-KERNEL BOUNDS(128, 3) sum_tuples(const Task* __restrict__ tasks, u32 rank, u32 pad, const u32* __restrict__ tuples,
+// Begins to copy a tuple's sums, of which those with signs are not needed, and its table.
+DEVICE void begin_tuple(const float* own, float* triangle, const float* table, u32 rank, float* t) {
+    const float4* numbers = reinterpret_cast<const float4*>(own);
+    for (u32 i = threadIdx.x; i < (TRIANGLE + PAD) / 4; i += blockDim.x) begin_copy(reinterpret_cast<float4*>(triangle) + i, numbers + i);
+    const float4* cells = reinterpret_cast<const float4*>(table);
+    for (u32 i = threadIdx.x; i < rank * (PAD / 4); i += blockDim.x) {
+        u32 row = i / (PAD / 4), quad = i % (PAD / 4);
+        begin_copy(reinterpret_cast<float4*>(t + row * WIDE) + quad, cells + i);
+    }
+}
+
+// The full matrix of a triangle, times a number: a warp has 4 x 8 numbers at a time, which lie in as many banks.
+DEVICE void fill(const float* triangle, float times, u32 warp, u32 warps, u32 lane, float* full) {
+    for (u32 first = 4 * warp; first < PAD; first += 4 * warps) {
+        u32 k = first + lane / 8, start = k * (k + 1) / 2;
+        for (u32 l = lane % 8; l < first + 4 + lane % 8; l += 8) {
+            if (l > k) continue;
+            float number = times * triangle[start + l];
+            full[k * WIDE + l] = number;
+            full[l * WIDE + k] = number;
+        }
+    }
+}
+
+KERNEL BOUNDS(128, 4) sum_tuples(const Task* __restrict__ tasks, u32 rank, u32 pad, const u32* __restrict__ tuples,
                                  const u32* __restrict__ others, const float* __restrict__ sums,
                                  const float* __restrict__ tuple_squares, const float* __restrict__ tables,
                                  const float* __restrict__ roots, float* __restrict__ out, float* __restrict__ squares) {
@@ -45,37 +69,37 @@ KERNEL BOUNDS(128, 3) sum_tuples(const Task* __restrict__ tasks, u32 rank, u32 p
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / 4, turn = lane % 4;
     u32 blocks = (pad + 15) / 16, rows = 16 * blocks, mine = 16 * warp + group;
     float* c = SHARED(float);
-    float* t = c + inner * WIDE;
-    float* pulls = t + rows * WIDE;
+    float* pulls = c + inner * WIDE;
+    float* triangle = pulls + inner;
+    float* both = triangle + TRIANGLE + inner;
     float all[COLUMNS][4], products[2] = {0.0f, 0.0f}, square = 0.0f;
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) all[j][0] = all[j][1] = all[j][2] = all[j][3] = 0.0f;
+    for (u32 i = rank * WIDE + threadIdx.x; i < rows * WIDE; i += blockDim.x) both[i] = both[rows * WIDE + i] = 0.0f;
+    // The next tuple, and the row of its other mode; what is known of the one before.
+    u32 id = 0, other = 0;
+    float root = 0.0f, its_square = 0.0f;
+    if (task.start < task.end) {
+        id = tuples[task.start], other = others[task.start];
+        begin_tuple(sums + (u64)id * len, triangle, tables + (u64)other * rank * inner, rank, both);
+        root = roots[other], its_square = tuple_squares[id];
+    }
+    if (task.start + 1 < task.end) id = tuples[task.start + 1], other = others[task.start + 1];
     for (u32 place = task.start; place < task.end; ++place) {
-        u32 id = tuples[place], other = others[place];
-        float root = roots[other];
-        const float* own = sums + (u64)id * len;
-        const float4* table = reinterpret_cast<const float4*>(tables + (u64)other * rank * inner);
-        square += root * root * tuple_squares[id];
+        float* t = both + (place - task.start) % 2 * rows * WIDE;
+        float share = root * root;
+        square += share * its_square;
+        await_copies();
         __syncthreads();
-        u32 k = 0, l = threadIdx.x;
-#pragma unroll 4
-        for (u32 i = threadIdx.x; i < TRIANGLE; i += blockDim.x) {
-            float number = own[i];
-            while (l > k) l -= ++k;
-            c[k * WIDE + l] = number;
-            c[l * WIDE + k] = number;
-            l += blockDim.x;
-        }
-#pragma unroll 4
-        for (u32 i = threadIdx.x; i < rows * (inner / 4); i += blockDim.x) {
-            u32 row = i / (inner / 4), quad = i % (inner / 4);
-            float4 some = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-            if (row < rank) some = table[i];
-            some.x *= root, some.y *= root, some.z *= root, some.w *= root;
-            reinterpret_cast<float4*>(t + row * WIDE)[quad] = some;
-        }
-        for (u32 i = threadIdx.x; i < inner; i += blockDim.x) pulls[i] = own[TRIANGLE + i] * root;
+        fill(triangle, share, warp, blockDim.x / 32, lane, c);
+        for (u32 i = threadIdx.x; i < inner; i += blockDim.x) pulls[i] = share * triangle[TRIANGLE + i];
         __syncthreads();
+        if (place + 1 < task.end) {
+            float* next = both + (place + 1 - task.start) % 2 * rows * WIDE;
+            begin_tuple(sums + (u64)id * len, triangle, tables + (u64)other * rank * inner, rank, next);
+            root = roots[other], its_square = tuple_squares[id];
+        }
+        if (place + 2 < task.end) id = tuples[place + 2], other = others[place + 2];
         if (warp >= blocks) continue;
         float made[TILES][4];
 #pragma unroll

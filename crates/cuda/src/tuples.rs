@@ -19,7 +19,7 @@ const LONGEST: u32 = 64;
 const ROOM: usize = 8 << 10;
 const BATCH: usize = 16;
 /// From this padded rank on, sums over tuples are on tensor cores, by so many threads of a block.
-const TENSOR_FROM: usize = 48;
+const TENSOR_FROM: usize = 32;
 const TENSOR_THREADS: usize = 128;
 
 /// The sums of tuples, and what the rows of each mode have of them.
@@ -200,7 +200,8 @@ impl<D: Device> Sampler<D> {
         )?;
         if self.tensor && pad.min(inner) >= TENSOR_FROM {
             // As in tensor_tuples.cu.
-            let shared = 4 * ((inner + pad.next_multiple_of(16)) * (inner + 8) + inner);
+            let full = (inner + 2 * pad.next_multiple_of(16)) * (inner + 8);
+            let shared = 4 * (full + inner * (inner + 1) / 2 + 2 * inner);
             launch!(
                 device,
                 Module::Tensor(inner as u32),
