@@ -1,4 +1,4 @@
-//! The rows of a view's partner as kernels read them.
+//! The rows of a view's partner, or of another mode, as kernels read them.
 
 use s3cmtf_kernels::Aligned;
 
@@ -19,12 +19,22 @@ impl<'m> PartnerRows<'m> {
     /// The rows of the partner's factor, each times its root if there are roots, in memory that may have been used before.
     pub(crate) fn new(
         view: &View,
+        given: (&[usize], &[&[f32]]),
+        roots: Option<&[Vec<f32>]>,
+        memory: &'m mut Aligned,
+    ) -> Self {
+        PartnerRows::of_mode((view.partner, view.normal.partner_pad()), given, roots, memory)
+    }
+
+    /// The same for another mode, whose rows are so many numbers apart.
+    pub(crate) fn of_mode(
+        (mode, stride): (usize, usize),
         (ranks, factors): (&[usize], &[&[f32]]),
         roots: Option<&[Vec<f32>]>,
         memory: &'m mut Aligned,
     ) -> Self {
-        let (factor, rank, stride) = (factors[view.partner], ranks[view.partner], view.normal.partner_pad());
-        let roots = roots.map_or(&[][..], |roots| &roots[view.partner]);
+        let (factor, rank) = (factors[mode], ranks[mode]);
+        let roots = roots.map_or(&[][..], |roots| &roots[mode]);
         let numbers = memory.room(factor.len() / rank * stride);
         let pieces = numbers.chunks_mut(PIECE * stride).zip(factor.chunks(PIECE * rank));
         parallel::each(pieces.enumerate(), |(piece, (to, from))| {

@@ -38,6 +38,8 @@ mod start;
 mod state;
 mod sums;
 #[cfg(test)]
+mod sums_tests;
+#[cfg(test)]
 mod tests;
 mod zeros;
 
@@ -236,7 +238,7 @@ impl Sampler {
         let factors: Vec<&[f32]> = self.factors.iter().map(Vec::as_slice).collect();
         let nodes = &self.nodes;
         let roots = (self.augmentation.is_none() && zeros.is_none()).then_some(&self.noise.roots[..]);
-        let memory = &mut self.workspace.partner;
+        let memory = &mut self.workspace.named;
         let pass = Pass::new(&self.views[self.lead], (&self.ranks, &factors), roots, nodes, memory);
         match &mut self.augmentation {
             None => {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use s3cmtf_kernels::{Aligned, CHUNK};
+use s3cmtf_kernels::{Aligned, CHUNK, NormalEquations};
 
 use super::conditional::RowConditional;
 use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows};
@@ -13,6 +13,12 @@ const LONG: usize = 4;
 
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
+
+/// Tables are those of the partner's rows if it has so many concepts,
+const WIDE: usize = 17;
+/// and so many times those of the rest, at least; and tables have so many numbers for each entry at most.
+const FEWER: usize = 2;
+const PER_ENTRY: usize = 4;
 
 /// The sums over some entries of a row, each times the precisions of its other rows: of the products of designs, of designs
 /// times values, of squared values.
@@ -26,48 +32,78 @@ pub(super) struct RowSums {
 /// Memory that is kept from mode to mode.
 #[derive(Default)]
 pub(super) struct Workspace {
-    /// For the partner's rows.
-    pub(super) partner: Aligned,
+    /// For the rows that entries name.
+    pub(super) named: Aligned,
     tables: Aligned,
 }
 
 /// What all rows of a mode are summed up with.
 pub(super) struct Others<'m> {
-    /// The partner's rows, each times the root of its share.
-    partner: PartnerRows<'m>,
+    /// The rows of the partner, each times the root of its share; those of the rest, if tables are the partner's.
+    named: PartnerRows<'m>,
     /// The core, and what it becomes along the rest of a run: a row per concept of the partner, a number per concept of the mode.
     core: Vec<f32>,
     len: usize,
-    /// That, for each row of the only mode of the rest; empty if there are too many.
+    /// That, for each row of the only mode of the rest, or of the partner; empty if there are too many.
     tables: &'m [f32],
+    /// Whether the tables are those of the partner's rows.
+    pub(super) by_partner: bool,
+    /// The kernels of designs, which are products of a table and a row.
+    kernels: NormalEquations,
 }
 
 impl<'m> Others<'m> {
     pub(super) fn new(given: &RowConditional<'_>, workspace: &'m mut Workspace) -> Self {
-        let view = given.view;
-        let order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
-        let core = CoreOrder::new(given.ranks, &order, view.normal.pad()).pack(given.core);
-        let len = given.ranks[view.partner] * view.normal.pad();
-        let rows = match view.rest.as_slice() {
-            [] => 1,
-            &[rest] => given.factors[rest].len() / given.ranks[rest],
+        let (view, ranks) = (given.view, given.ranks);
+        let rows = |mode: usize| given.factors[mode].len() / ranks[mode];
+        let by_partner = kernels_by_partner(given);
+        let mut order: Vec<usize> = view.rest.iter().copied().chain([view.partner, view.mode]).collect();
+        if by_partner.is_some() {
+            order.swap(0, 1);
+        }
+        let named = order[order.len() - 2];
+        let core = CoreOrder::new(ranks, &order, view.normal.pad()).pack(given.core);
+        let len = ranks[named] * view.normal.pad();
+        let count = match order[..] {
+            [_, _] => 1,
+            [along, _, _] => rows(along),
             _ => 0,
         };
-        let rows = if rows <= view.runs && rows * len <= TABLE { rows } else { 0 };
-        let tables = workspace.tables.room(rows * len);
-        match view.rest.first() {
-            None => tables.copy_from_slice(&core[..tables.len()]),
-            Some(&rest) => {
-                let (factor, rank) = (given.factors[rest], given.ranks[rest]);
+        let worth = by_partner.is_some() || count <= view.runs && count * len <= TABLE;
+        let count = if worth { count } else { 0 };
+        let tables = workspace.tables.room(count * len);
+        match order[..] {
+            [along, _, _] => {
+                let (factor, rank) = (given.factors[along], ranks[along]);
                 parallel::chunks_mut(tables, len, |row, table| {
                     view.normal.fold(&core, &factor[row * rank..][..rank], table);
                 });
             }
+            _ => tables.copy_from_slice(&core[..tables.len()]),
         }
-        let given_rows = (given.ranks, given.factors);
-        let partner = PartnerRows::new(view, given_rows, Some(&given.noise.roots), &mut workspace.partner);
-        Others { partner, core, len, tables }
+        let kernels = by_partner.unwrap_or(view.normal);
+        let of_mode = (named, kernels.partner_pad());
+        let roots = Some(&given.noise.roots[..]);
+        let named = PartnerRows::of_mode(of_mode, (ranks, given.factors), roots, &mut workspace.named);
+        Others { named, core, len, tables, by_partner: by_partner.is_some(), kernels }
     }
+}
+
+/// The kernels of designs by tables of the partner's rows, where that is far less work: with few concepts of the rest, an entry's
+/// table has few rows, and there are not more numbers of tables than of entries.
+fn kernels_by_partner(given: &RowConditional<'_>) -> Option<NormalEquations> {
+    let RowConditional { view, ranks, factors, .. } = *given;
+    let &[rest] = &view.rest[..] else { return None };
+    let (few, many) = (ranks[rest], ranks[view.partner]);
+    if given.augmentation.is_some() || many < WIDE || FEWER * few > many {
+        return None;
+    }
+    let rows = factors[view.partner].len() / many;
+    let numbers = rows.saturating_mul(few * view.normal.pad());
+    let kernels = NormalEquations::new(view.normal.level(), ranks[view.mode], few);
+    // Of the entries of all nodes, which must come to the same sums.
+    let fits = numbers <= TABLE.min(PER_ENTRY * view.entries);
+    (fits && kernels.pad() == view.normal.pad()).then_some(kernels)
 }
 
 /// Sums up the entries of one row after the other: the working memory of one thread.
@@ -121,6 +157,8 @@ impl<'a> Summer<'a> {
         self.sums.values = 0.0;
         if self.others.tables.is_empty() || self.given.augmentation.is_some() {
             runs.for_each(|run| self.add_run(block.run(run)));
+        } else if self.others.by_partner {
+            self.add_by_partner(block, runs);
         } else {
             self.add_runs(block, runs);
         }
@@ -169,11 +207,30 @@ impl<'a> Summer<'a> {
         self.design(self.others.tables, partners, values);
     }
 
+    /// The same where tables are those of the partner's rows, and entries are multiplied with rows of the rest.
+    fn add_by_partner(&mut self, block: &Block<'_>, runs: Range<usize>) {
+        let RowConditional { view, noise, .. } = self.given;
+        let roots = &noise.roots[view.partner];
+        let lengths = block.rests(runs.clone()).iter().zip(block.lengths(runs.clone()));
+        let mut rests = lengths.flat_map(|(&rest, length)| std::iter::repeat_n(rest, length));
+        let (partners, values) = block.entries(runs);
+        let mut named = [0; CHUNK];
+        for (partners, values) in partners.chunks(CHUNK).zip(values.chunks(CHUNK)) {
+            let partners = &partners[..values.len()];
+            self.places[..values.len()].copy_from_slice(partners);
+            let scales = self.scales.iter_mut().zip(partners);
+            scales.for_each(|(scale, &partner)| *scale = roots[partner as usize]);
+            named.iter_mut().zip(rests.by_ref().take(values.len())).for_each(|(named, rest)| *named = rest);
+            self.design(self.others.tables, &named, values);
+            self.flush();
+        }
+    }
+
     /// Adds the entries of a run which are so many that their sums are taken over the partner's rows, and folded along the table
     /// once.
     fn add_long_run(&mut self, place: u32, root: f32, partners: &[u32], values: &[f32]) {
         let normal = &self.given.view.normal;
-        let rows = self.others.partner.rows();
+        let rows = self.others.named.rows();
         let pair = self.pair.as_mut_slice();
         pair.fill(0.0);
         let mut sum = 0.0;
@@ -244,13 +301,13 @@ impl<'a> Summer<'a> {
 
     /// Finds the designs of the next entries of the chunk, whose places and scales are there: as many as there are values.
     fn design(&mut self, tables: &[f32], partners: &[u32], values: &[f32]) {
-        let normal = &self.given.view.normal;
+        let normal = &self.others.kernels;
         let chunk = self.designed..self.designed + values.len();
         let scales = &self.scales[chunk.clone()];
         let designs = &mut self.designs.as_mut_slice()[chunk.start * normal.pad()..chunk.end * normal.pad()];
         let targets = &mut self.scaled[chunk.clone()];
         targets.copy_from_slice(values);
-        let (places, rows) = (&self.places[chunk], self.others.partner.rows());
+        let (places, rows) = (&self.places[chunk], self.others.named.rows());
         normal.design((tables, places), rows, partners, scales, (designs, targets));
         self.sums.values += squared(targets);
         self.designed += values.len();
