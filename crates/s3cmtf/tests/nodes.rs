@@ -208,6 +208,19 @@ fn any_number_of_nodes_comes_to_the_bits_of_one_machine() {
 }
 
 #[test]
+fn a_sample_of_many_entries_is_the_same_for_any_number_of_nodes() {
+    // And ranks of which tables are the partner's.
+    let world = World { sizes: vec![700, 150, 40], entries: 180_000, kinds: Vec::new(), seed: 6 };
+    let params = params(vec![18, 17, 3], 6);
+    let places: Vec<usize> = (0..world.entries).collect();
+    let expected = bits(&world.alone(&params, &places, None).model);
+    for count in [2, 3] {
+        let (runs, _) = world.shared(&params, count, None, None);
+        assert!(runs.iter().all(|run| bits(&run.model) == expected), "{count} nodes");
+    }
+}
+
+#[test]
 fn entries_that_are_held_out_are_the_same_for_any_number_of_nodes() {
     let world = World { kinds: Vec::new(), entries: 20_000, ..large() };
     let params = Params { patience: Some(3), ..params(vec![3, 3, 2], 40) };

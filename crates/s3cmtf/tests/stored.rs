@@ -87,6 +87,39 @@ fn a_run_from_a_file_in_little_memory_is_the_same_run() {
     }
 }
 
+/// So many entries that the core's steps take a sample of them, and ranks of which tables are the partner's.
+fn many() -> (Problem, Params) {
+    let (count, sizes) = (180_000, [700, 300, 40]);
+    let mix =
+        |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d);
+    let rows = |mode: u64, size: u64| {
+        (0..count).map(|entry| ((mix(entry * 3 + mode) >> 20) % size) as u32).collect()
+    };
+    let indices: Vec<Vec<u32>> = (0..).zip(sizes).map(|(mode, size)| rows(mode, size)).collect();
+    let value =
+        |entry: usize| (f64::from(indices[0][entry]) * f64::from(indices[1][entry]) * 0.01).sin() as f32;
+    let values = (0..count as usize).map(value).collect();
+    let problem = Problem::builder(Entries::new(indices, values).unwrap()).build().unwrap();
+    (problem, Params { ranks: vec![18, 17, 3], epochs: 6, ..params() })
+}
+
+#[test]
+fn a_sample_is_the_same_from_a_file_and_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (problem, params) = many();
+    let path = folder.path().join("problem");
+    files::save_problem(&problem, &path).unwrap();
+    let whole = result(&Training::new(problem.clone(), params.clone()).run().unwrap());
+    for threads in [1, 3] {
+        let params = Params { threads, ..params.clone() };
+        let again = result(&Training::new(problem.clone(), params.clone()).run().unwrap());
+        assert!(again == whole, "{threads} threads");
+        let stored = files::open_problem(&path).unwrap();
+        let run = Training::stored(stored, params, room(300_000, folder.path())).run();
+        assert!(result(&run.unwrap()) == whole, "{threads} threads, from a file");
+    }
+}
+
 #[test]
 fn what_is_held_out_is_the_same_too() {
     let folder = tempfile::tempdir().unwrap();
