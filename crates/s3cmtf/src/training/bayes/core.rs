@@ -17,10 +17,12 @@ use crate::likelihood::Likelihood;
 use crate::params::Component;
 use crate::training::checkpoint::StateArrays;
 
-/// X'WX, with precisions W.
+/// The product of X'WX, with precisions W, and a core: of a sample of the entries, as many times as there are more of them.
+type Product<'a> = dyn Fn(&[f32], Sample) -> Result<Vec<f32>, Error> + 'a;
+
+/// X'WX.
 pub(super) struct System<'a> {
-    /// Its product with a core: of a sample of the entries, as many times as there are more of them.
-    pub(super) product: &'a dyn Fn(&[f32], Sample) -> Result<Vec<f32>, Error>,
+    pub(super) product: &'a Product<'a>,
     /// The product of that with the same core, of all entries.
     pub(super) curvature: &'a dyn Fn(&[f32]) -> Result<f64, Error>,
 }
