@@ -44,6 +44,13 @@ impl Random {
         Random { rows: rows.to_vec(), ranks: ranks.to_vec(), indices, values, held: Vec::new(), state, zero }
     }
 
+    /// With a core of which some numbers are zero and stay so.
+    pub(crate) fn with_zeros(mut self, zero: Vec<bool>) -> Self {
+        let zeros = self.state.core.iter_mut().zip(&zero).filter(|(_, zero)| **zero);
+        zeros.for_each(|(value, _)| *value = 0.0);
+        Random { zero, ..self }
+    }
+
     pub(crate) fn sampler(&self, form: Form) -> Sampler<TestDevice> {
         self.sampler_on(TestDevice, |setup| setup.form = form).unwrap()
     }

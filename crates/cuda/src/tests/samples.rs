@@ -6,16 +6,7 @@ use crate::{Form, Sampler, zeros};
 
 /// So few numbers of a core that a sample of the entries is enough for it.
 fn problem(ranks: &[usize]) -> Random {
-    let mut problem = Random::new(&[60, 50, 20], ranks, 6000, 5);
-    problem.zero = zeros(ranks);
-    problem
-        .state
-        .core
-        .iter_mut()
-        .zip(&problem.zero)
-        .filter(|(_, zero)| **zero)
-        .for_each(|(value, _)| *value = 0.0);
-    problem
+    Random::new(&[60, 50, 20], ranks, 6000, 5).with_zeros(zeros(ranks))
 }
 
 fn sampler(problem: &Random, form: Form) -> Sampler<TestDevice> {

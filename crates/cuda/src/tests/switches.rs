@@ -127,15 +127,7 @@ fn shares_are_one_without_row_noise() {
 #[test]
 fn a_diagonal_core_stays_one() {
     let ranks = [5, 5, 5];
-    let mut problem = Random::new(&[20, 15, 10], &ranks, 600, 2);
-    problem.zero = diagonal(&ranks);
-    problem
-        .state
-        .core
-        .iter_mut()
-        .zip(&problem.zero)
-        .filter(|(_, zero)| **zero)
-        .for_each(|(value, _)| *value = 0.0);
+    let problem = Random::new(&[20, 15, 10], &ranks, 600, 2).with_zeros(diagonal(&ranks));
     for form in forms(3) {
         let sampler = problem.sampler_on(TestDevice, |setup| {
             (setup.by_set, setup.relevant, setup.form) = (false, 1, form);

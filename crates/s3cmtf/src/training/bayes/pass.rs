@@ -428,18 +428,14 @@ impl<'a> Strip<'a> {
                 let values = (values, (&self.signs[..], first_sign), *scatter);
                 normal.residuals(slices, weights, (partner.rows(), entries), values, buffer, gradients)
             }
-            Visit::Squares => {
-                let (along_runs, _) = buffer.split_at_mut(count * normal.partner_pad());
-                normal.fold_runs(slices, weights, &roots[..count], along_runs);
-                self.predictions.resize(end, 0.0);
-                normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
-                dot(&self.predictions, &self.predictions)
-            }
-            Visit::Groups { visit, gradient, .. } => {
+            Visit::Squares | Visit::Groups { .. } => {
                 let (along_runs, sums) = buffer.split_at_mut(count * normal.partner_pad());
                 normal.fold_runs(slices, weights, &roots[..count], along_runs);
                 self.predictions.resize(end, 0.0);
                 normal.project(along_runs, partner.rows(), entries, &mut self.predictions);
+                let Visit::Groups { visit, gradient, .. } = visit else {
+                    return dot(&self.predictions, &self.predictions);
+                };
                 let total = visit(&Group { block, runs, first, values }, &mut self.predictions);
                 if *gradient {
                     normal.collect(partner.rows(), entries, &self.predictions, sums);
