@@ -13,7 +13,8 @@
 //!
 //! A diagonal core, and a coupled matrix, need only [`Kernels::diagonal`], where `T` is a diagonal.
 //!
-//! Those are the kernels of gradient steps. [`NormalEquations`] has the sums of solving for whole rows, and [`RowSystem`] solves.
+//! Those are the kernels of gradient steps. [`NormalEquations`] has the sums of solving for whole rows, [`RowTotals`] adds them
+//! up, and [`RowSystem`] solves.
 //!
 //! One algorithm (`generic`) is written over a vector type (`vector::Vector`); `arch` has a thin shell of it per
 //! instruction set; [`Level`] is chosen once, at run time.
@@ -29,6 +30,7 @@ mod normal;
 mod prefetch;
 mod rows;
 mod systems;
+mod totals;
 mod vector;
 
 pub use buffers::{Aligned, Buffers};
@@ -37,6 +39,7 @@ pub use normal::NormalEquations;
 pub use prefetch::prefetch;
 pub use rows::{Rows, SharedRows};
 pub use systems::RowSystem;
+pub use totals::RowTotals;
 
 /// The most entries that one call of [`Kernels::bilinear`] or [`Kernels::diagonal`] may step through.
 pub const CHUNK: usize = 64;

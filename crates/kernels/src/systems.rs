@@ -5,7 +5,7 @@
 //! Additions are in the same order on any machine, and no product is added in one step: the bits are the same, too.
 
 use crate::generic::GROUP;
-use crate::{Level, arch};
+use crate::{Level, RowTotals, arch};
 
 /// One system after the other: the working memory of one thread.
 #[derive(Clone, Debug)]
@@ -48,14 +48,49 @@ impl RowSystem {
         let mut unknowns = 0;
         for (k, (pull, row)) in (1..).zip(rows) {
             assert_eq!(row.len(), k, "a row ends at the diagonal");
-            let to = self.matrix[k * self.stride..][..self.stride].as_flattened_mut();
+            let to = self.row_mut(k);
             to[0] = pull;
-            to[1..=k].copy_from_slice(row);
-            to[k + 1..].fill(0.0);
-            self.diagonal[k] = row[k - 1];
+            to[1..].copy_from_slice(row);
             unknowns = k;
         }
         assert_eq!(unknowns, self.unknowns, "a row per unknown");
+        self.factorize();
+    }
+
+    /// Takes the squares over a row's entries, times a weight, for a precision. The first concept is no unknown: the first number of a
+    /// row, see [`RowSystem::row_mut`], is its product with that.
+    ///
+    /// # Panics
+    /// If there are not the squares of one concept more than there are unknowns.
+    pub fn weigh(&mut self, totals: &RowTotals, weight: f64) {
+        assert_eq!(totals.products().len(), self.unknowns + 1, "a concept more than unknowns");
+        arch::weigh(self.level, totals.squares(), weight, &mut self.matrix);
+    }
+
+    /// An unknown's pull, and its row of the precision up to the diagonal; unknowns are counted from 1. What is changed here needs
+    /// [`RowSystem::factorize`].
+    ///
+    /// # Panics
+    /// If there is no such unknown.
+    pub fn row_mut(&mut self, unknown: usize) -> &mut [f64] {
+        assert!((1..=self.unknowns).contains(&unknown), "unknown {unknown} of {}", self.unknowns);
+        &mut self.matrix[unknown * self.stride..][..self.stride].as_flattened_mut()[..=unknown]
+    }
+
+    /// Moves numbers by a share of the way to the rows of the precision, each up to the diagonal, and behind them to the pulls.
+    ///
+    /// # Panics
+    /// If they are not as many.
+    pub fn approach(&self, numbers: &mut [f32], share: f32) {
+        let unknowns = self.unknowns;
+        assert_eq!(numbers.len(), unknowns * (unknowns + 1) / 2 + unknowns, "a triangle and a row");
+        arch::approach(self.level, &self.matrix, self.stride, share, numbers);
+    }
+
+    /// Eliminates the unknowns, so that the system can be solved.
+    pub fn factorize(&mut self) {
+        let diagonals = self.matrix.chunks_exact(self.stride).zip(&mut self.diagonal).enumerate();
+        diagonals.for_each(|(k, (row, diagonal))| *diagonal = row[k / GROUP][k % GROUP]);
         arch::factorize(self.level, &mut self.matrix, &self.diagonal, &mut self.reciprocals);
     }
 
@@ -125,6 +160,37 @@ mod tests {
                 }
                 let bits = first.get_or_insert_with(|| mean.clone());
                 assert_eq!(*bits, mean, "{level:?}, {unknowns}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_become_a_system_that_numbers_approach() {
+        for unknowns in [1usize, 7, 8, 11, 47] {
+            let rank = unknowns + 1;
+            let pad = rank.next_multiple_of(16);
+            // Whole numbers, so that all of it is exact.
+            let square = |k: usize, l: usize| ((k * 5 + l * 3) % 13) as f64;
+            let squares: Vec<f32> = (0..rank * pad).map(|at| square(at / pad, at % pad) as f32).collect();
+            for level in Level::available() {
+                let mut totals = RowTotals::new(level, rank);
+                totals.add(&squares, &vec![1.0; pad]);
+                let mut system = RowSystem::new(level, unknowns);
+                system.weigh(&totals, 0.5);
+                let mut found = vec![8.0; unknowns * (unknowns + 1) / 2 + unknowns];
+                for k in 1..rank {
+                    let row = system.row_mut(k);
+                    assert!(
+                        row.iter().enumerate().all(|(l, &found)| found == 0.5 * square(k, l)),
+                        "{level:?}"
+                    );
+                    row[0] = k as f64;
+                }
+                system.approach(&mut found, 0.25);
+                let triangle = (1..rank).flat_map(|k| (1..=k).map(move |l| 0.5 * square(k, l)));
+                let goals = triangle.chain((1..rank).map(|k| k as f64));
+                let expected: Vec<f32> = goals.map(|goal| (6.0 + 0.25 * goal) as f32).collect();
+                assert_eq!(found, expected, "{level:?}, {unknowns}");
             }
         }
     }

@@ -71,6 +71,10 @@ dispatch! {
     fn design(tables: Tables<'_>, named: Named<'_>, scales: &[f32], d: &mut [f32], targets: &mut [f32]);
     fn gram(d: &[f32], pad: usize, rank: usize, values: &[f32], squares: &mut [f32], products: &mut [f32]);
     fn pair(named: Named<'_>, targets: &mut [f32], squares: &mut [f32], products: &mut [f32]);
+    fn widen(totals: &mut [[f64; GROUP]], sums: &[f32], pad: usize, fresh: bool);
+    fn weigh(totals: &[[f64; GROUP]], weight: f64, matrix: &mut [[f64; GROUP]]);
+    fn approach(matrix: &[[f64; GROUP]], stride: usize, share: f32, numbers: &mut [f32]);
+    fn square(totals: &[[f64; GROUP]], rank: usize, x: &[[f64; GROUP]]) -> f64;
     fn factorize(matrix: &mut [[f64; GROUP]], diagonal: &[f64], reciprocals: &mut [f64]);
     fn solve(matrix: &[[f64; GROUP]], reciprocals: &[f64], numbers: &[f64], x: &mut [[f64; GROUP]]);
     fn project(w: &[f32], named: Named<'_>, ends: &[u32], out: &mut [f32]);

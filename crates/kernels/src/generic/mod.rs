@@ -34,6 +34,7 @@ mod passes;
 mod predict;
 mod shared;
 mod systems;
+mod totals;
 
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
@@ -45,6 +46,7 @@ pub(crate) use passes::{
 pub(crate) use predict::predict;
 pub(crate) use shared::{bilinear, combine, core_step};
 pub(crate) use systems::{GROUP, factorize, solve};
+pub(crate) use totals::{approach, square, weigh, widen};
 
 use crate::prefetch::prefetch_line;
 use crate::rows::Rows;

@@ -128,6 +128,11 @@ impl Matrix {
         self.regression().map(|regression| &regression.means[..])
     }
 
+    /// Whether it says something about the rows of a mode beyond the means that it gives them.
+    pub(super) fn pulls(&self, mode: usize) -> bool {
+        self.mode == mode && self.regression().is_none()
+    }
+
     /// Adds what the matrix says about a row: to the lower triangle of its precision, and to its pull.
     /// `means` are those of the rows' prior, empty if all are zero.
     pub(super) fn pull_row(

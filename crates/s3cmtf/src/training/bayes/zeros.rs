@@ -1,5 +1,7 @@
 //! Absent cells that are zeros: what they say of rows and of the core, without visiting any.
 
+use s3cmtf_kernels::RowTotals;
+
 use super::core::{CoreState, System};
 use super::pass::{Chunk, Group, Pass};
 use super::random::{Streams, normal};
@@ -83,9 +85,12 @@ impl ZerosGiven {
 
 impl RowZeros {
     /// Makes of the sums over a row's entries those over all of its cells: an entry is no zero.
-    pub(super) fn add(&self, precision: &mut [f64]) {
-        let sums = precision.iter_mut().zip(&self.all);
-        sums.for_each(|(sum, all)| *sum = (1.0 - self.weight) * *sum + self.weight * all);
+    pub(super) fn add(&self, totals: &mut RowTotals) {
+        let rank = totals.products().len();
+        for (sums, all) in totals.rows_mut().zip(self.all.chunks_exact(rank)) {
+            let sums = sums.iter_mut().zip(all);
+            sums.for_each(|(sum, all)| *sum = (1.0 - self.weight) * *sum + self.weight * all);
+        }
     }
 }
 
