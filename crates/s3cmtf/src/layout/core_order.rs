@@ -15,9 +15,12 @@ impl CoreOrder {
             strides[mode] = stride;
             stride *= if place + 1 == order.len() { pad } else { ranks[mode] };
         }
-        let places = concepts(ranks)
-            .map(|index| index.iter().zip(&strides).map(|(j, stride)| j * stride).sum::<usize>() as u32);
-        CoreOrder { places: places.collect(), len: stride }
+        let mut places = vec![0];
+        for (&rank, &stride) in ranks.iter().zip(&strides) {
+            let along = |place: u32| (0..rank).map(move |j| place + (j * stride) as u32);
+            places = places.into_iter().flat_map(along).collect();
+        }
+        CoreOrder { places, len: stride }
     }
 
     /// The core in this order.

@@ -56,8 +56,11 @@ pub(super) struct CoreState {
     pub(super) diagonal: bool,
     /// For each mode the concept of each number.
     index: Vec<Vec<u16>>,
-    /// A number's modes are those in which its concept is not the first: those that it makes interact. Each set of modes has
-    /// a precision of its own, so that offsets, pairs and higher interactions are as strong as the data want them.
+    /// The set of modes that each number makes interact: those in which its concept is not the first. Beyond eight modes, sets that
+    /// differ in the later ones are one.
+    set: Vec<u8>,
+    /// Each set of modes has a precision of its own, so that offsets, pairs and higher interactions are as strong as the data want
+    /// them.
     pub(super) sets: Vec<f64>,
     pub(super) one_set: bool,
     /// The same for each concept of each mode, so that concepts that are of no use fade away.
@@ -74,6 +77,7 @@ impl CoreState {
         let mut state = CoreState {
             diagonal,
             index: Vec::new(),
+            set: Vec::new(),
             ranks: ranks.to_vec(),
             sets: vec![1.0; SETS],
             one_set: without.contains(&Component::InteractionScales),
@@ -86,7 +90,7 @@ impl CoreState {
         state.clear();
         // Every set of modes starts with an equal part in the variance.
         let mut counts = vec![0.0; SETS];
-        state.used().for_each(|(place, _)| counts[state.set(place)] += 1.0);
+        state.used().for_each(|(place, _)| counts[usize::from(state.set[place])] += 1.0);
         state.sets = counts.into_iter().map(|count: f64| count.max(1.0) / PART).collect();
         state
     }
@@ -100,6 +104,13 @@ impl CoreState {
             (0..len).map(|place| (place / inner % rank) as u16).collect()
         });
         self.index = index.collect();
+        self.set = vec![0; len];
+        if !self.one_set {
+            for (mode, concepts) in self.index.iter().take(8).enumerate() {
+                let places = self.set.iter_mut().zip(concepts);
+                places.for_each(|(set, &k)| *set |= u8::from(k > 0) << mode);
+            }
+        }
         self.zero = (0..len).map(|place| self.is_zero(place)).collect();
     }
 
@@ -124,14 +135,6 @@ impl CoreState {
     /// The concepts of a number, mode by mode.
     fn index(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         self.index.iter().map(move |concepts| usize::from(concepts[place]))
-    }
-
-    /// The set of modes that a number makes interact. Beyond eight modes, sets that differ in the later ones are one.
-    fn set(&self, place: usize) -> usize {
-        if self.one_set {
-            return 0;
-        }
-        self.index(place).take(8).enumerate().map(|(mode, k)| usize::from(k > 0) << mode).sum()
     }
 
     fn is_zero(&self, place: usize) -> bool {
@@ -175,9 +178,18 @@ impl CoreState {
         self.values.iter_mut().zip(&self.zero).filter(|(_, zero)| **zero).for_each(|(value, _)| *value = 0.0);
     }
 
-    /// The part of a number's precision that comes of its concepts.
-    fn relevance(&self, place: usize) -> f64 {
-        self.index(place).zip(&self.concepts).map(|(k, precisions)| precisions[k]).product()
+    /// The part of each number's precision that comes of its concepts.
+    fn relevance(&self) -> Vec<f64> {
+        let mut all = vec![1.0; self.values.len()];
+        for (concepts, precisions) in self.index.iter().zip(&self.concepts) {
+            all.iter_mut().zip(concepts).for_each(|(product, &k)| *product *= precisions[usize::from(k)]);
+        }
+        all
+    }
+
+    /// The part that comes of its set of modes.
+    fn of_set(&self, place: usize) -> f64 {
+        self.sets[usize::from(self.set[place])]
     }
 
     /// Draws the core and its prior, if `all`; returns the sum of squared errors before that, each times its rows' shares.
@@ -262,8 +274,8 @@ impl CoreState {
         streams: Streams,
     ) -> Result<(), Error> {
         let mut generator = streams.core();
-        let precisions: Vec<f64> =
-            (0..self.values.len()).map(|place| self.sets[self.set(place)] * self.relevance(place)).collect();
+        let mut precisions = self.relevance();
+        (0..).zip(&mut precisions).for_each(|(place, precision)| *precision *= self.of_set(place));
         // What is solved is `tau X'WX + Lambda`; the residual of the core as it is, with its random part.
         let mut residual: Vec<f64> = gradient
             .iter()
@@ -336,9 +348,10 @@ impl CoreState {
     fn draw_prior(&mut self, generator: &mut Generator) {
         for mode in 0..self.relevant_modes() {
             let (mut counts, mut squares) = (vec![0.0; self.ranks[mode]], vec![0.0; self.ranks[mode]]);
+            let relevance = self.relevance();
             for (place, &value) in self.used() {
                 let k = usize::from(self.index[mode][place]);
-                let others = self.sets[self.set(place)] * self.relevance(place) / self.concepts[mode][k];
+                let others = self.of_set(place) * relevance[place] / self.concepts[mode][k];
                 counts[k] += 1.0;
                 squares[k] += others * f64::from(value).powi(2);
             }
@@ -349,10 +362,11 @@ impl CoreState {
             }
         }
         let (mut counts, mut squares) = (vec![0.0; SETS], vec![0.0; SETS]);
+        let relevance = self.relevance();
         for (place, &value) in self.used() {
-            let set = self.set(place);
+            let set = usize::from(self.set[place]);
             counts[set] += 1.0;
-            squares[set] += self.relevance(place) * f64::from(value).powi(2);
+            squares[set] += relevance[place] * f64::from(value).powi(2);
         }
         for ((precision, count), squares) in self.sets.iter_mut().zip(counts).zip(squares) {
             if count > 0.0 {

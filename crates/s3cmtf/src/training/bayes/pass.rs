@@ -269,20 +269,28 @@ impl<'a> Pass<'a> {
         let strips = self.view.strips.windows(2);
         let own = parallel::try_map_of(strips, |strip| of(Strip::new(self, core), strip[0]..strip[1]))?;
         let sums = own.iter().map(|(sum, _)| *sum).collect();
+        if !self.nodes.is_shared() {
+            let gradients = own.iter().map(|(_, own)| &own[..]).take(if gradient { own.len() } else { 0 });
+            return Ok(in_order(sums, gradients));
+        }
         let gradients = if gradient { parallel::concat(&own, |(_, own)| own) } else { Vec::new() };
         let (sums, gradients) = self.nodes.gather_both(sums, gradients)?;
-        let mut gradients = gradients.chunks_exact(core.len().max(1));
-        let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
-        parallel::chunks_mut(&mut total, TOTALS, |number, totals| {
-            for strip in gradients.clone() {
-                let values = &strip[number * TOTALS..];
-                totals.iter_mut().zip(values).for_each(|(total, value)| *total += value);
-            }
-        });
-        let mut sums = sums.into_iter();
-        let first = sums.next().unwrap_or_default();
-        Ok((sums.fold(first, |total, sum| total + sum), total))
+        Ok(in_order(sums, gradients.chunks_exact(core.len().max(1))))
     }
+}
+
+/// What strips come to, in their order.
+fn in_order<'g>(sums: Vec<f64>, mut gradients: impl Iterator<Item = &'g [f32]> + Clone + Sync) -> Passed {
+    let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
+    parallel::chunks_mut(&mut total, TOTALS, |number, totals| {
+        for strip in gradients.clone() {
+            let values = &strip[number * TOTALS..];
+            totals.iter_mut().zip(values).for_each(|(total, value)| *total += value);
+        }
+    });
+    let mut sums = sums.into_iter();
+    let first = sums.next().unwrap_or_default();
+    (sums.fold(first, |total, sum| total + sum), total)
 }
 
 /// The sum of products, in so many chains of additions as fill vectors.
