@@ -98,7 +98,9 @@ pub use tune::{Ablation, Tuning};
 pub mod internal {
     pub use crate::params::{MAX_CORE, MAX_RANK, PartialParams, Preset};
     pub use crate::problem::{describe, holdout};
-    pub use crate::training::{EpochParts, Gradient, Memory, auto_ranks, epoch_parts, gradient, objective};
+    pub use crate::training::{
+        EpochParts, Gradient, Memory, Work, auto_ranks, epoch_parts, gradient, objective,
+    };
 
     /// The vector instructions that runs on this machine use unless told otherwise, as in `run.json`.
     pub fn instructions() -> &'static str {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use s3cmtf::internal::files::{load_problem, save_problem};
 use s3cmtf::internal::synthetic::Shape;
-use s3cmtf::internal::{EpochParts, epoch_parts};
+use s3cmtf::internal::{EpochParts, Work, epoch_parts};
 use s3cmtf::{Device, Params, files};
 use serde::Serialize;
 
@@ -244,6 +244,8 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
         "core",
         "matrices",
         "rest",
+        "FMA",
+        "memory",
     ];
     let mut table = Table::new(&header);
     let mut bars = Vec::new();
@@ -252,6 +254,11 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
             row.parts
                 .as_ref()
                 .map_or("-".into(), |parts| format!("{:.0} %", 100.0 * part(parts) / parts.seconds()))
+        };
+        // What entries ask for, of what the machine does at most.
+        let share = |of: fn(&Work) -> f64| {
+            let share = |parts: &EpochParts| of(&parts.work) / row.seconds_per_epoch / of(&parts.limits);
+            row.parts.as_ref().map_or("-".into(), |parts| format!("{:.0} %", 100.0 * share(parts)))
         };
         table.row([
             row.shape.clone(),
@@ -268,6 +275,8 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
             part(|parts| parts.core),
             part(|parts| parts.matrices),
             part(|parts| parts.rest),
+            share(|work| work.multiply_adds),
+            share(|work| work.bytes),
         ]);
         let ranks = ModeRanks(row.ranks.clone());
         let name = format!("{}, rank {ranks}, {} threads, {}", row.shape, row.threads, row.program);

@@ -55,6 +55,7 @@ macro_rules! dispatch {
 }
 
 dispatch! {
+    fn chains(links: usize, factor: f32) -> f32;
     fn combine(shape: &Shape, core: &[f32], weights: &[f32], buffers: &mut Buffers);
     fn bilinear<R>(shape: &Shape, p: &mut Side<'_, R>, q: &mut Side<'_, R>, values: &[f32], step: Step, buffers: &mut Buffers) -> Sums;
     fn core_step(shape: &Shape, core: &mut [f32], weights: &[f32], reg: f32, step: Step, buffers: &Buffers, h: &mut [f32]);

@@ -26,6 +26,7 @@ macro_rules! in_tiles {
     };
 }
 
+mod chains;
 mod diagonal;
 mod mixed;
 mod normal;
@@ -36,6 +37,7 @@ mod shared;
 mod systems;
 mod totals;
 
+pub(crate) use chains::{CHAINS, chains};
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
 pub(crate) use normal::{Named, Tables, design, gram, pair};

@@ -30,7 +30,7 @@ mod train;
 mod view;
 
 pub use crate::layout::{MemoryBudget, Scratch};
-pub use bayes::{EpochParts, epoch_parts};
+pub use bayes::{EpochParts, Work, epoch_parts};
 pub use checkpoint::{Checkpoint, CheckpointMeta, StateArrays};
 pub use fold_in::{FoldIn, Folded};
 pub use memory::Memory;

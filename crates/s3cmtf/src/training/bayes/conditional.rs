@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use super::augmentation::Augmentation;
+use super::clock::RowClock;
 use super::coupled::Matrix;
 use super::noise::Noise;
-use super::parts::RowClock;
 use super::random::Streams;
 use super::zeros::RowZeros;
 use crate::layout::View;

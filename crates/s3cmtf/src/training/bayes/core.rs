@@ -31,7 +31,7 @@ pub(super) struct System<'a> {
 const _: () = assert!(CHUNK <= 64);
 
 /// Steps of conjugate gradients.
-const STEPS: usize = 3;
+pub(super) const STEPS: usize = 3;
 /// Products are of a sample of so many entries for each number of the core, or more.
 const PER_NUMBER: usize = 24;
 /// And of so many at least,
@@ -260,8 +260,13 @@ impl CoreState {
 
     /// The entries that products are of.
     pub(super) fn sample(&self, pass: &Pass<'_>, streams: Streams) -> Sample {
+        Sample { every: self.every(pass.view.entries) as u64, seed: streams.sample() }
+    }
+
+    /// Of how many entries, or windows of these, one is in it.
+    pub(super) fn every(&self, entries: usize) -> usize {
         let least = (PER_NUMBER * self.used().count()).max(SAMPLED);
-        Sample { every: (pass.view.entries / least).clamp(1, MOST_EVERY) as u64, seed: streams.sample() }
+        (entries / least).clamp(1, MOST_EVERY)
     }
 
     /// Draws the core and its prior, with a system whose precisions are in units of `tau`.

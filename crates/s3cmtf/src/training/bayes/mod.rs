@@ -8,6 +8,7 @@ mod augmentation;
 mod calibration;
 #[cfg(feature = "cuda")]
 mod choose;
+mod clock;
 mod conditional;
 mod core;
 mod coupled;
@@ -19,6 +20,9 @@ mod engine;
 mod graph;
 #[cfg(not(feature = "cuda"))]
 mod host;
+mod limits;
+#[cfg(test)]
+mod limits_tests;
 mod log_gamma;
 mod mean;
 mod noise;
@@ -48,6 +52,7 @@ pub(super) use choose::engine;
 pub(super) use diagonal::concepts;
 #[cfg(not(feature = "cuda"))]
 pub(super) use host::engine;
+pub use limits::Work;
 pub(super) use noise::counted;
 pub use parts::{EpochParts, epoch_parts};
 pub(super) use rank::{most, widest};
@@ -61,12 +66,12 @@ use s3cmtf_kernels::Aligned;
 
 use self::augmentation::Augmentation;
 use self::calibration::Calibration;
+use self::clock::RowClock;
 use self::conditional::RowConditional;
 use self::core::{CoreState, OFFSET};
 use self::coupled::Matrix;
 use self::mean::Mean;
 use self::noise::Noise;
-use self::parts::RowClock;
 use self::pass::Pass;
 use self::random::{Streams, gamma};
 use self::schedule::Schedule;

@@ -1,11 +1,11 @@
 //! Where the time of an epoch goes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Sampler;
+use super::{Sampler, Work};
 use crate::Error;
 use crate::nodes::ALONE;
 use crate::params::{BayesParams, CheckedParams, Params};
@@ -13,13 +13,6 @@ use crate::problem::{EntrySource, Problem};
 
 /// Epochs before the core is drawn do less, and are not counted.
 const FIRST: usize = 5;
-
-/// The time that threads spend on sums over entries, and on all that follows of them for a row.
-#[derive(Default)]
-pub(super) struct RowClock {
-    sums: AtomicU64,
-    draws: AtomicU64,
-}
 
 /// The seconds of an epoch that each part takes, by the clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -34,30 +27,16 @@ pub struct EpochParts {
     pub matrices: f64,
     /// Scales, noise, held-out entries and the rest of the mean.
     pub rest: f64,
+    /// What entries ask for in the whole epoch.
+    pub work: Work,
+    /// What the machine does in a second at most.
+    pub limits: Work,
 }
 
 impl EpochParts {
     /// All of it.
     pub fn seconds(&self) -> f64 {
         self.sums.iter().chain(&self.draws).sum::<f64>() + self.core + self.matrices + self.rest
-    }
-}
-
-impl RowClock {
-    /// Runs something and counts its time as that of sums, or of draws.
-    pub(super) fn time<T>(clock: Option<&RowClock>, is_sum: bool, run: impl FnOnce() -> T) -> T {
-        let Some(clock) = clock else { return run() };
-        let began = Instant::now();
-        let result = run();
-        let part = if is_sum { &clock.sums } else { &clock.draws };
-        part.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        result
-    }
-
-    /// A time by the clock, in the proportion of the two.
-    pub(super) fn split(&self, all: Duration) -> [f64; 2] {
-        let [sums, draws] = [&self.sums, &self.draws].map(|part| part.load(Ordering::Relaxed) as f64);
-        [sums, draws].map(|part| all.as_secs_f64() * part / (sums + draws).max(1.0))
     }
 }
 
@@ -94,5 +73,6 @@ fn measure(
             best = Some(parts);
         }
     }
-    Ok(best.unwrap_or_default())
+    let limits = Work::at_most(sampler.level);
+    Ok(EpochParts { work: sampler.work(), limits, ..best.unwrap_or_default() })
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
+use super::clock::RowClock;
 use super::conditional::RowConditional;
 use super::draws::{Drawer, Drawn};
 use super::mean::NaturalParams;
-use super::parts::RowClock;
 use super::sums::{Others, RowSums, Summer, Workspace};
 use crate::Error;
 use crate::layout::{Block, Piece};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use s3cmtf_kernels::{Aligned, CHUNK, NormalEquations};
 
 use super::conditional::RowConditional;
-use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows};
+use crate::layout::{Block, CoreOrder, EntryRun, PartnerRows, View};
 use crate::parallel;
 
 /// A run is long from so many entries on for each concept of its partner: folding what they come to takes as long as folding each.
@@ -93,9 +93,8 @@ impl<'m> Others<'m> {
 /// table has few rows, and there are not more numbers of tables than of entries.
 fn kernels_by_partner(given: &RowConditional<'_>) -> Option<NormalEquations> {
     let RowConditional { view, ranks, factors, .. } = *given;
-    let &[rest] = &view.rest[..] else { return None };
-    let (few, many) = (ranks[rest], ranks[view.partner]);
-    if given.augmentation.is_some() || many < WIDE || FEWER * few > many {
+    let (few, many) = (inner_rank(view, ranks), ranks[view.partner]);
+    if given.augmentation.is_some() || few == many {
         return None;
     }
     let rows = factors[view.partner].len() / many;
@@ -104,6 +103,15 @@ fn kernels_by_partner(given: &RowConditional<'_>) -> Option<NormalEquations> {
     // Of the entries of all nodes, which must come to the same sums.
     let fits = numbers <= TABLE.min(PER_ENTRY * view.entries);
     (fits && kernels.pad() == view.normal.pad()).then_some(kernels)
+}
+
+/// How many rows of its table an entry's design is of: the partner's rank, or that of the rest where it is far lower.
+pub(super) fn inner_rank(view: &View, ranks: &[usize]) -> usize {
+    let many = ranks[view.partner];
+    match view.rest[..] {
+        [rest] if many >= WIDE && FEWER * ranks[rest] <= many => ranks[rest],
+        _ => many,
+    }
 }
 
 /// Sums up the entries of one row after the other: the working memory of one thread.
