@@ -10,17 +10,21 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use s3cmtf_kernels::zeros;
-
 /// Lists that are changed are cut into this many blocks per thread: enough that threads end at about the same time where some
 /// blocks take far longer than others.
 const BLOCKS: usize = 32;
+/// Several threads have between so many and twice as many parts of the work each, before it is known which of them are slower.
+const PARTS: usize = 4;
 /// As many numbers are dealt with by one thread at least: for fewer, another one would come too late.
 const NUMBERS: usize = 1 << 10;
 
 /// Visits the numbers below `count`, in ranges that are not shorter than `least` where there are as many.
 pub(crate) fn each_range(count: usize, least: usize, visit: impl Fn(Range<usize>) + Sync) {
-    split(0..count, least.max(1), rayon::current_num_threads(), false, &visit);
+    let halvings = match rayon::current_num_threads() {
+        1 => 1,
+        threads => PARTS * threads,
+    };
+    split(0..count, least.max(1), halvings, false, &visit);
 }
 
 /// Visits items, each of which may be a part of a list that is to be changed. For pieces that are worth a task of their own.
@@ -110,7 +114,18 @@ pub(crate) fn chunks_mut<T: Send>(list: &mut [T], size: usize, visit: impl Fn(us
     chunks_mut_with(list, size, || (), |(), number, chunk| visit(number, chunk));
 }
 
-/// The same, with memory to work in that `begin` makes for some chunks after each other.
+/// The same for rows that take little each: as many of them together as are worth a task.
+pub(crate) fn rows_mut<T: Send>(list: &mut [T], size: usize, visit: impl Fn(usize, &mut [T]) + Sync) {
+    blocks_mut(list, size, NUMBERS.div_ceil(size), &|blocks| {
+        for (first, block) in blocks {
+            for (offset, row) in block.chunks_mut(size).enumerate() {
+                visit(first + offset, row);
+            }
+        }
+    });
+}
+
+/// The same as [`chunks_mut`], with memory to work in that `begin` makes for some chunks after each other.
 pub(crate) fn chunks_mut_with<T: Send, S>(
     list: &mut [T],
     size: usize,
@@ -159,19 +174,6 @@ pub(crate) fn numbers_of<A: Sync, T: Send + Clone + Default>(
         }
     });
     numbers
-}
-
-/// The lists of some parts after each other.
-pub(crate) fn concat<P: Sync, T: Copy + Default + Send + Sync>(
-    parts: &[P],
-    list: impl Fn(&P) -> &[T] + Sync,
-) -> Vec<T> {
-    let mut all = zeros(parts.iter().map(|part| list(part).len()).sum());
-    let mut rest = &mut all[..];
-    let slots: Vec<&mut [T]> =
-        parts.iter().map(|part| rest.split_off_mut(..list(part).len()).unwrap_or_default()).collect();
-    each(slots.into_iter().zip(parts), |(slot, part)| slot.copy_from_slice(list(part)));
-    all
 }
 
 /// What two closures return, which may run beside each other.
@@ -347,8 +349,6 @@ mod tests {
                     assert_eq!(map_of(0..count, |number| number * number), squares);
                     assert_eq!(map_with(0..count, || 2, |power, number| number.pow(*power)), squares);
                     assert_eq!(numbers_of(&squares, |&square| square + 1), map(count, |n| n * n + 1));
-                    let parts: Vec<Vec<usize>> = squares.chunks(3).map(<[usize]>::to_vec).collect();
-                    assert_eq!(concat(&parts, |part| part), squares);
                     let odd = gather(count, 3, |range, found| found.extend(range.filter(|n| n % 2 == 1)));
                     assert_eq!(odd, (0..count).filter(|n| n % 2 == 1).collect::<Vec<_>>());
                 }

@@ -26,9 +26,43 @@ macro_rules! in_tiles {
     };
 }
 
+/// Runs something with a constant rank, of a row that is one vector.
+macro_rules! of_rank {
+    ($rank:expr, $constant:ident => $run:expr) => {
+        of_rank!(@ $rank, $constant, $run, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $rank:expr, $constant:ident, $run:expr, $($count:literal)*) => {
+        match $rank {
+            $($count if $count <= V::LANES => {
+                const $constant: usize = $count;
+                $run
+            })*
+            _ => {
+                const $constant: usize = 16;
+                $run
+            }
+        }
+    };
+}
+
+/// Runs something for each number below a constant one, all of which are constant.
+macro_rules! below {
+    ($count:expr, $number:ident => $run:expr) => {
+        below!(@ $count, $number, $run, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $count:expr, $number:ident, $run:expr, $($constant:literal)*) => {
+        $(if $constant < $count {
+            const $number: usize = $constant;
+            $run
+        })*
+    };
+}
+
 mod chains;
 mod diagonal;
 mod mixed;
+mod named;
+mod narrow;
 mod normal;
 mod outer;
 mod passes;
@@ -40,7 +74,8 @@ mod totals;
 pub(crate) use chains::{CHAINS, chains};
 pub(crate) use diagonal::diagonal;
 pub(crate) use mixed::{bilinear_mixed, combine_mixed, predict_mixed, spread_mixed};
-pub(crate) use normal::{Named, Tables, design, gram, pair};
+pub(crate) use named::{Named, Tables};
+pub(crate) use normal::{design, gram, pair};
 pub(crate) use outer::{load_rows, step_rows};
 pub(crate) use passes::{
     Perturbed, Weights, collect, fold, fold_runs, product, project, residuals, unfold, unfold_runs,

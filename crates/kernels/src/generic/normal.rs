@@ -1,84 +1,9 @@
 //! Sums over the entries of one row, from which the row is solved for.
 
+use super::named::{Named, Tables};
+use super::narrow::design_narrow;
 use crate::CHUNK;
-use crate::prefetch::prefetch_line;
-use crate::vector::{MOST_LANES, Vector};
-
-/// How many entries before its use a row is fetched: sums take few instructions per entry, and memory takes its time.
-const AHEAD: usize = 24;
-/// So many numbers do not fit the second cache.
-const FAR: usize = 1 << 18;
-/// The numbers in a line of the cache.
-const LINE: usize = 16;
-
-/// The rows that entries name: of every `stride` numbers the first `rank`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
-    pub(crate) rows: &'a [f32],
-    pub(crate) rank: usize,
-    pub(crate) stride: usize,
-    /// Of the entries, and of those that come after them: their rows are fetched.
-    pub(crate) indices: &'a [u32],
-}
-
-impl Named<'_> {
-    #[inline(always)]
-    pub(super) fn start(&self, entry: usize) -> usize {
-        let start = self.indices[entry] as usize * self.stride;
-        assert!(
-            start + self.stride <= self.rows.len(),
-            "index {} lies outside its rows",
-            self.indices[entry]
-        );
-        start
-    }
-
-    #[inline(always)]
-    pub(super) fn look_ahead(&self, entry: usize) {
-        if let Some(&index) = self.indices.get(entry + AHEAD) {
-            let row = self.rows.as_ptr().wrapping_add(index as usize * self.stride);
-            prefetch_line(row);
-            if self.stride > LINE {
-                (LINE..self.stride).step_by(LINE).for_each(|at| prefetch_line(row.wrapping_add(at)));
-            }
-        }
-    }
-}
-
-/// What the core becomes along what entries share: tables of a row of `pad` numbers for each concept of the rows that
-/// they name, and which of the tables is each entry's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tables<'a> {
-    pub(crate) tables: &'a [f32],
-    pub(crate) pad: usize,
-    pub(crate) places: &'a [u32],
-}
-
-impl Tables<'_> {
-    /// Fetches the tables of entries to come, each once where it is the one before's, if they are so many that they come from far.
-    #[inline(always)]
-    fn look_ahead(&self, entries: std::ops::Range<usize>, rank: usize) {
-        if self.tables.len() < FAR {
-            return;
-        }
-        let Some(places) = self.places.get(entries.start - 1..entries.end.min(self.places.len())) else {
-            return;
-        };
-        let len = rank * self.pad;
-        for both in places.windows(2).filter(|both| both[0] != both[1]) {
-            let table = self.tables.as_ptr().wrapping_add(both[1] as usize * len);
-            (0..len).step_by(LINE).for_each(|at| prefetch_line(table.wrapping_add(at)));
-        }
-    }
-
-    #[inline(always)]
-    fn start(&self, entry: usize, rank: usize) -> usize {
-        let len = rank * self.pad;
-        let start = self.places[entry] as usize * len;
-        assert!(start + len <= self.tables.len(), "there is no table {}", self.places[entry]);
-        start
-    }
-}
+use crate::vector::Vector;
 
 /// For each entry `d = s T' b`, where `T` is its table, `b` the row that it names and `s` its scale; and its target times `s b[0]`.
 ///
@@ -96,20 +21,12 @@ pub(crate) unsafe fn design<V: Vector>(
     let (count, pad) = (scales.len(), tables.pad);
     debug_assert!(pad.is_multiple_of(V::LANES) && tables.places.len() == count);
     debug_assert!(named.indices.len() >= count && d.len() == count * pad);
-    // SAFETY: as the caller vouches; `first + E <= count` in every call, and rows and designs are one vector in the narrow ones.
+    // SAFETY: as the caller vouches; `first + E <= count` in every call.
     unsafe {
-        let mut first = 0;
         if pad == V::LANES && named.stride == V::LANES {
-            while first + 8 <= count {
-                design_narrow::<V, 8>(tables, named, scales, (d, targets), first);
-                first += 8;
-            }
-            while first < count {
-                design_narrow::<V, 1>(tables, named, scales, (d, targets), first);
-                first += 1;
-            }
-            return;
+            return of_rank!(named.rank, N => design_narrow::<V, N>(tables, named, scales, d, targets));
         }
+        let mut first = 0;
         while first < count {
             // Tables are large here: entries that have one together load it once.
             let place = tables.places[first];
@@ -120,56 +37,6 @@ pub(crate) unsafe fn design<V: Vector>(
                 2 => design_some::<V, 2>(tables, named, scales, (d, targets), first),
                 _ => design_some::<V, 1>(tables, named, scales, (d, targets), first),
             };
-        }
-    }
-}
-
-/// `E` entries together whose rows and designs are one vector each.
-///
-/// # Safety
-/// As for [`design`], with `pad` and `named.stride` of one vector; there must be `E` entries from `first` on.
-#[inline(always)]
-unsafe fn design_narrow<V: Vector, const E: usize>(
-    tables: Tables<'_>,
-    named: Named<'_>,
-    scales: &[f32],
-    (d, targets): (&mut [f32], &mut [f32]),
-    first: usize,
-) {
-    // SAFETY: as the caller vouches; both `start` have checked that rows and tables lie inside.
-    unsafe {
-        // Numbers of the rows, side by side: then one register is enough to find them all.
-        let mut rows = [[0.0f32; MOST_LANES]; E];
-        let mut own = [tables.tables.as_ptr(); E];
-        for (k, (row, own)) in rows.iter_mut().zip(&mut own).enumerate() {
-            V::load(named.rows.as_ptr().add(named.start(first + k))).store(row.as_mut_ptr());
-            *own = tables.tables.as_ptr().add(tables.start(first + k, named.rank));
-            named.look_ahead(first + k);
-        }
-        tables.look_ahead(first + E..first + 2 * E, named.rank);
-        let mut sums = [V::splat(0.0); E];
-        if own.iter().all(|&other| other == own[0]) {
-            for k in 0..named.rank {
-                let vector = V::load(own[0].add(k * V::LANES));
-                for (sum, row) in sums.iter_mut().zip(&rows) {
-                    *sum = vector.mul_add(V::splat(*row.as_ptr().add(k)), *sum);
-                }
-            }
-        } else {
-            // Four at a time, so that the places of their tables stay in registers.
-            for ((sums, rows), own) in sums.chunks_mut(4).zip(rows.chunks(4)).zip(own.chunks(4)) {
-                for k in 0..named.rank {
-                    for ((sum, row), own) in sums.iter_mut().zip(rows).zip(own) {
-                        let vector = V::load(own.add(k * V::LANES));
-                        *sum = vector.mul_add(V::splat(*row.as_ptr().add(k)), *sum);
-                    }
-                }
-            }
-        }
-        for (k, sum) in sums.iter().enumerate() {
-            let to = d.as_mut_ptr().add((first + k) * V::LANES);
-            sum.mul(V::splat(scales[first + k])).store(to);
-            targets[first + k] *= scales[first + k] * rows[k][0];
         }
     }
 }
@@ -318,46 +185,55 @@ unsafe fn sum_products<V: Vector, I: Iterator<Item = *const f32>>(
     // SAFETY: as the caller vouches; every tile ends at or before `rank`.
     unsafe {
         for at in (0..pad).step_by(V::LANES) {
+            let products = products.as_mut_ptr().add(at);
             // Rows above the vector's first column have nothing of the lower triangle in it.
             let mut row = at;
             while row < rank {
-                let squares = squares.as_mut_ptr().add(row * pad + at);
-                row += in_tiles!(rank - row, R => tile::<V, R>(rows(), (pad, row, at), squares));
+                let to = (squares.as_mut_ptr().add(row * pad + at), products);
+                let place = (pad, row, at);
+                row += in_tiles!(rank - row, R => {
+                    if row == at {
+                        tile::<V, R, true>(rows(), values, place, to)
+                    } else {
+                        tile::<V, R, false>(rows(), values, place, to)
+                    }
+                });
             }
-            let to = products.as_mut_ptr().add(at);
-            let mut sums = [V::load(to), V::splat(0.0), V::splat(0.0), V::splat(0.0)];
-            let mut rows = rows();
-            for four in values.chunks(4) {
-                for ((sum, &value), row) in sums.iter_mut().zip(four).zip(&mut rows) {
-                    *sum = V::load(row.add(at)).mul_add(V::splat(value), *sum);
-                }
-            }
-            sums[0].add(sums[1]).add(sums[2].add(sums[3])).store(to);
         }
     }
 }
 
-/// `R` rows of one column of vectors of `sum d d'`, kept in registers over all entries. Returns how many rows.
+/// `R` rows of one column of vectors of `sum d d'`, and if `P` that column of `sum x d`, kept in registers over all entries. Returns how
+/// many rows.
 ///
 /// # Safety
-/// As for [`sum_products`], with `row + R <= rank` and `at + LANES <= pad`; `to` must be where that row has that column.
+/// As for [`sum_products`], with `row + R <= rank` and `at + LANES <= pad`; `to` must be where that row has that column, and `products`
+/// that column.
 #[inline(always)]
-unsafe fn tile<V: Vector, const R: usize>(
+unsafe fn tile<V: Vector, const R: usize, const P: bool>(
     rows: impl Iterator<Item = *const f32>,
+    values: &[f32],
     (pad, row, at): (usize, usize, usize),
-    to: *mut f32,
+    (to, products): (*mut f32, *mut f32),
 ) -> usize {
     // SAFETY: as the caller vouches.
     unsafe {
         let mut sums: [V; R] = std::array::from_fn(|k| V::load(to.add(k * pad)));
-        for from in rows {
+        let mut valued = V::load(products);
+        for (from, &value) in rows.zip(values) {
             let vector = V::load(from.add(at));
             for (k, sum) in sums.iter_mut().enumerate() {
                 *sum = vector.mul_add(V::splat(*from.add(row + k)), *sum);
             }
+            if P {
+                valued = vector.mul_add(V::splat(value), valued);
+            }
         }
         for (k, sum) in sums.iter().enumerate() {
             sum.store(to.add(k * pad));
+        }
+        if P {
+            valued.store(products);
         }
     }
     R

@@ -29,5 +29,5 @@ pub(crate) use contraction::{Contraction, Scratch as ContractionScratch, zeros_a
 pub(crate) use core_order::{CoreOrder, concepts};
 pub(crate) use grouping::{Order, deal};
 pub(crate) use partner_rows::PartnerRows;
-pub(crate) use share::Share;
+pub(crate) use share::{PIECE, Share};
 pub(crate) use view::{Block, EntryRun, Piece, TOGETHER, View};

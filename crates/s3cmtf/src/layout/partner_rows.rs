@@ -6,7 +6,7 @@ use super::view::View;
 use crate::parallel;
 
 /// Rows that are one task.
-const PIECE: usize = 4096;
+const PIECE: usize = 1024;
 
 /// The rows of a view's partner, each a whole number of vectors: a row of up to 16 concepts is one line of the cache, and
 /// not parts of two. Each may be multiplied with the square root of its share of the precision, so that entries need not look

@@ -13,9 +13,17 @@ use crate::Error;
 pub(crate) const RUN: usize = 1 << 12;
 /// So many runs of a row at most go through the kernels together: most are short, and a call for each would cost more than its
 /// entries.
-pub(crate) const TOGETHER: usize = 8;
+pub(crate) const TOGETHER: usize = 32;
 /// The numbers of those runs.
-const NUMBERS: [u32; TOGETHER] = [0, 1, 2, 3, 4, 5, 6, 7];
+const NUMBERS: [u32; TOGETHER] = {
+    let mut numbers = [0; TOGETHER];
+    let mut run = 0;
+    while run < TOGETHER {
+        numbers[run] = run as u32;
+        run += 1;
+    }
+    numbers
+};
 
 /// Entries ordered by their row in one mode. Of the other modes, one is the *partner*, in which each entry names a row of
 /// its own; consecutive entries that agree in all but the partner are a *run*, and share what the core becomes along those.

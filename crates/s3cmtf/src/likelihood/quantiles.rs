@@ -157,7 +157,8 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
     }
     let i = 1.0 / x;
     let series = i / 12.0 - i.powi(3) / 360.0 + i.powi(5) / 1260.0;
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below.ln()
+    let below = if below == 1.0 { 0.0 } else { below.ln() };
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - below
 }
 
 #[cfg(test)]

@@ -5,8 +5,6 @@ use s3cmtf_kernels::{RowSystem, RowTotals};
 use super::conditional::RowConditional;
 use super::core::OFFSET;
 use super::random::normal;
-use super::sums::RowSums;
-use crate::parallel;
 use crate::params::Component;
 
 /// What becomes of rows.
@@ -17,14 +15,11 @@ pub(super) struct Drawn {
     pub(super) squares: Vec<f64>,
 }
 
-impl Drawn {
-    /// All of them after each other.
-    pub(super) fn concat(parts: &[Drawn]) -> Self {
-        Drawn {
-            rows: parallel::concat(parts, |part| &part.rows),
-            squares: parallel::concat(parts, |part| &part.squares),
-        }
-    }
+/// Where a row and its sum of squared errors are put, and what is moved towards its distribution, if there is a mean.
+pub(super) struct Slot<'n> {
+    pub(super) row: &'n mut [f32],
+    pub(super) squares: &'n mut f64,
+    pub(super) natural_params: &'n mut [f32],
 }
 
 /// Draws one row after the other: the working memory of one thread.
@@ -73,13 +68,14 @@ impl<'a> Drawer<'a> {
     }
 
     /// Adds sums over some of the row's entries. Their order matters to the last bit.
-    pub(super) fn add(&mut self, sums: &RowSums) {
-        self.totals.add(&sums.squares, &sums.products);
-        self.values += sums.values;
+    pub(super) fn add(&mut self, squares: &[f32], products: &[f32], values: f64) {
+        self.totals.add(squares, products);
+        self.values += values;
     }
 
     /// Draws the row whose sums were added.
-    pub(super) fn draw(&mut self, row: usize, drawn: &mut Drawn, natural_params: &mut [f32]) {
+    pub(super) fn draw(&mut self, row: usize, slot: Slot<'_>) {
+        let natural_params = slot.natural_params;
         let RowConditional { view, noise, zeros, matrices, means, factors, streams, .. } = *self.given;
         let rank = self.row.len();
         if let Some(zeros) = zeros {
@@ -125,9 +121,8 @@ impl<'a> Drawer<'a> {
             approach(natural_params, &numbers, self.share);
         }
 
-        drawn.rows.extend(self.row.iter().map(|&value| value as f32));
-        let squares = self.values + self.totals.squared_errors(&self.row);
-        drawn.squares.push(squares.max(0.0));
+        slot.row.iter_mut().zip(&self.row).for_each(|(slot, &value)| *slot = value as f32);
+        *slot.squares = (self.values + self.totals.squared_errors(&self.row)).max(0.0);
     }
 }
 

@@ -62,7 +62,7 @@ impl NaturalParams {
         let by = &by[1..];
         let triangle = (0..by.len()).flat_map(|k| (0..=k).map(move |l| 1.0 / (by[k] * by[l])));
         let times: Vec<f32> = triangle.chain(by.iter().map(|by| 1.0 / by)).collect();
-        parallel::chunks_mut(&mut self.numbers, times.len().max(1), |_, numbers| {
+        parallel::rows_mut(&mut self.numbers, times.len().max(1), |_, numbers| {
             numbers.iter_mut().zip(&times).for_each(|(number, times)| *number *= times);
         });
     }

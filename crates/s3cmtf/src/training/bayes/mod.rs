@@ -165,7 +165,8 @@ impl Sampler {
         let (rows, scale) = (self.rows(), self.value_scale());
         let (ranks, level, nodes) = (&self.ranks, self.level, &self.nodes);
         let arranged = Arrangement { rows: &rows, ranks, level, scale, budget, nodes }.all(entries)?;
-        (self.views, self.lead, self.noise.counts) = (arranged.views, arranged.lead, arranged.counts);
+        (self.views, self.lead) = (arranged.views, arranged.lead);
+        self.noise.count(arranged.counts);
         Ok(())
     }
 
@@ -229,14 +230,15 @@ impl Sampler {
                     parts.draws.push(draws);
                 });
             }
-            self.factors[mode] = drawn.rows;
+            let replaced = std::mem::replace(&mut self.factors[mode], drawn.rows);
+            self.workspace.keep(mode, replaced);
             if let Some(zeros) = &mut zeros {
                 zeros.update(mode, &self.factors[mode], self.ranks[mode]);
             }
             if epoch >= CORE_FROM && self.has_row_noise() {
-                let levels = self.factors[mode].iter().skip(OFFSET).step_by(self.ranks[mode]);
-                let levels: Vec<f32> = levels.copied().collect();
-                self.noise.draw_shares(mode, &drawn.squares, &levels, streams);
+                let (rows, rank) = (&self.factors[mode], self.ranks[mode]);
+                let level_of = |row: usize| rows[row * rank + OFFSET];
+                self.noise.draw_shares(mode, &drawn.squares, &level_of, streams);
             }
         }
         let began = Instant::now();
@@ -430,7 +432,7 @@ impl Sampler {
                 .iter()
                 .map(|&sum| gamma(&mut generator, 1.0 + 0.5 * rows as f64, 0.5 + 0.5 * sum).sqrt() as f32)
                 .collect();
-            parallel::chunks_mut(&mut self.factors[mode], rank, |_, row| {
+            parallel::rows_mut(&mut self.factors[mode], rank, |_, row| {
                 row.iter_mut().zip(&by).skip(1).for_each(|(value, by)| *value *= by);
             });
             self.average.rescale(mode, &by, &self.ranks, &self.matrices);
@@ -496,12 +498,14 @@ impl Sampler {
         let squares = |view: &View| {
             let mut memory = Aligned::default();
             let pass = Pass::new(view, (&self.ranks, &factors), None, &self.nodes, &mut memory);
-            match &self.augmentation {
-                None => pass.squared_error(core, &|sampled| likelihood::mean(sampled, range)),
+            pass.squared_error(core, &|sampled| match &self.augmentation {
+                None => sampled.iter_mut().for_each(|value| *value = likelihood::mean(*value, range)),
                 Some(augmentation) => {
-                    pass.squared_error(core, &|sampled| augmentation.mean(sampled, averaged, largest))
+                    sampled
+                        .iter_mut()
+                        .for_each(|value| *value = augmentation.mean(*value, averaged, largest));
                 }
-            }
+            })
         };
         let (_, unit) = self.value_scale();
         let rmse = |squares: f64, entries: usize| unit * (squares / entries as f64).sqrt();
@@ -547,7 +551,7 @@ impl Sampler {
 
 /// The sum of squares of each concept, in pieces of a fixed size, so that it does not depend on the threads.
 fn squares(values: &[f32], rank: usize) -> Vec<f64> {
-    const PIECE: usize = 4096;
+    const PIECE: usize = 1024;
     let pieces = parallel::map_of(values.chunks(PIECE * rank), |piece| {
         let mut sums = vec![0.0; rank];
         for row in piece.chunks_exact(rank) {

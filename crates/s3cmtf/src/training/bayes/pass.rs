@@ -8,7 +8,7 @@ use s3cmtf_kernels::{Aligned, CHUNK};
 use super::random::Streams;
 use super::sample::{Sample, window};
 use crate::Error;
-use crate::layout::{Block, CoreOrder, PartnerRows, TOGETHER, View};
+use crate::layout::{Block, CoreOrder, PIECE, PartnerRows, TOGETHER, View};
 use crate::nodes::Nodes;
 use crate::parallel;
 use crate::problem::mix;
@@ -19,6 +19,12 @@ const ENTRIES: usize = 512;
 
 /// So many numbers of a gradient are summed up over strips by one thread.
 const TOTALS: usize = 256;
+
+/// A strip is cut into so many parts for threads, at most, of so many pieces of the view at least, and of so many entries for each number
+/// of the core: each part has a gradient.
+const PARTS: usize = 4;
+const PIECES: usize = 2;
+const PER_NUMBER: usize = 16;
 
 /// Predictions of the entries of a view.
 pub(super) struct Pass<'a> {
@@ -120,17 +126,17 @@ impl<'a> Pass<'a> {
         CoreOrder::new(self.ranks, &order, normal.partner_pad())
     }
 
-    /// The sum of squared errors of a core's predictions; `mean` is that of the values, given what it adds up to.
+    /// The sum of squared errors of a core's predictions; `means` puts those of the values in place of what predictions add up to.
     pub(super) fn squared_error(
         &self,
         core: &[f32],
-        mean: &(dyn Fn(f32) -> f32 + Sync),
+        means: &(dyn Fn(&mut [f32]) + Sync),
     ) -> Result<f64, Error> {
         let packed = self.layout().pack(core);
         let (sum, _) = self.go(&packed, false, &|group, predictions| {
-            let both = predictions.iter().zip(group.values);
-            let errors = both.map(|(&prediction, value)| mean(prediction) - value);
-            errors.map(|error| f64::from(error) * f64::from(error)).sum()
+            means(predictions);
+            predictions.iter_mut().zip(group.values).for_each(|(prediction, value)| *prediction -= value);
+            dot(predictions, predictions)
         })?;
         Ok(sum)
     }
@@ -266,31 +272,70 @@ impl<'a> Pass<'a> {
 
     /// What all strips come to, in their order.
     fn strips(&self, core: &[f32], gradient: bool, of: &OfStrip<'_>) -> Result<Passed, Error> {
+        let least = PIECES.max(PER_NUMBER * core.len() / PIECE);
         let strips = self.view.strips.windows(2);
-        let own = parallel::try_map_of(strips, |strip| of(Strip::new(self, core), strip[0]..strip[1]))?;
-        let sums = own.iter().map(|(sum, _)| *sum).collect();
+        let parts: Vec<Vec<Range<usize>>> = strips.map(|strip| self.parts(strip, least)).collect();
+        let own =
+            parallel::try_map_of(parts.iter().flatten(), |runs| of(Strip::new(self, core), runs.clone()))?;
+        let mut left = &own[..];
+        let own: Vec<&[Passed]> = parts.iter().filter_map(|parts| left.split_off(..parts.len())).collect();
+        let sums = own.iter().map(|strip| strip.iter().map(|(sum, _)| *sum).sum()).collect();
+        let len = if gradient { core.len() } else { 0 };
+        let own = own.into_iter().map(|strip| strip.iter().map(|(_, part)| &part[..len]).collect());
+        let own: Vec<Vec<&[f32]>> = own.collect();
         if !self.nodes.is_shared() {
-            let gradients = own.iter().map(|(_, own)| &own[..]).take(if gradient { own.len() } else { 0 });
-            return Ok(in_order(sums, gradients));
+            return Ok((sum(sums), in_order(&own, len)));
         }
-        let gradients = if gradient { parallel::concat(&own, |(_, own)| own) } else { Vec::new() };
-        let (sums, gradients) = self.nodes.gather_both(sums, gradients)?;
-        Ok(in_order(sums, gradients.chunks_exact(core.len().max(1))))
+        let of_strips = own.chunks(1).flat_map(|strip| in_order(strip, len)).collect();
+        let (sums, of_strips) = self.nodes.gather_both(sums, of_strips)?;
+        let strips: Vec<Vec<&[f32]>> = of_strips.chunks_exact(len.max(1)).map(|strip| vec![strip]).collect();
+        Ok((sum(sums), in_order(&strips, len)))
+    }
+
+    /// The runs of the parts of a strip, of so many pieces at least. They begin where pieces do, which is the same on any node that has
+    /// the strip; where the last of its pieces ends is not.
+    pub(super) fn parts(&self, strip: &[usize], least: usize) -> Vec<Range<usize>> {
+        let (start, end) = (strip[0], strip[1]);
+        let before = |run: usize| self.view.pieces.partition_point(|piece| piece.runs().start < run);
+        let inside = &self.view.pieces[before(start + 1).min(before(end))..before(end)];
+        let count = ((inside.len() + 1) / least).clamp(1, PARTS);
+        let cut = |part: usize| match part {
+            0 => start,
+            _ if part == count => end,
+            _ => inside[inside.len() * part / count].runs().start,
+        };
+        (0..count).map(|part| cut(part)..cut(part + 1)).collect()
     }
 }
 
-/// What strips come to, in their order.
-fn in_order<'g>(sums: Vec<f64>, mut gradients: impl Iterator<Item = &'g [f32]> + Clone + Sync) -> Passed {
-    let mut total = gradients.next().map_or(Vec::new(), <[f32]>::to_vec);
-    parallel::chunks_mut(&mut total, TOTALS, |number, totals| {
-        for strip in gradients.clone() {
-            let values = &strip[number * TOTALS..];
-            totals.iter_mut().zip(values).for_each(|(total, value)| *total += value);
-        }
-    });
+/// The sum of what strips come to, in their order.
+fn sum(sums: Vec<f64>) -> f64 {
     let mut sums = sums.into_iter();
     let first = sums.next().unwrap_or_default();
-    (sums.fold(first, |total, sum| total + sum), total)
+    sums.fold(first, |total, sum| total + sum)
+}
+
+/// The sum of so many numbers of the parts of strips, in their order: those of a strip first, as another node may have them.
+fn in_order(strips: &[Vec<&[f32]>], len: usize) -> Vec<f32> {
+    let mut total = vec![0.0; len];
+    parallel::chunks_mut(&mut total, TOTALS, |number, totals| {
+        let mut of_strip = [0.0; TOTALS];
+        for (place, parts) in strips.iter().enumerate() {
+            let of_strip = &mut of_strip[..totals.len()];
+            for (part, numbers) in parts.iter().enumerate() {
+                let numbers = &numbers[number * TOTALS..][..of_strip.len()];
+                match part {
+                    0 => of_strip.copy_from_slice(numbers),
+                    _ => of_strip.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number),
+                }
+            }
+            match place {
+                0 => totals.copy_from_slice(of_strip),
+                _ => totals.iter_mut().zip(&*of_strip).for_each(|(total, sum)| *total += sum),
+            }
+        }
+    });
+    total
 }
 
 /// The sum of products, in so many chains of additions as fill vectors.

@@ -153,7 +153,11 @@ pub(super) fn half_cauchy(generator: &mut Generator, old: f64, count: f64, squar
 
 /// One of several values, by the logarithms of their probabilities, up to a constant.
 pub(super) fn pick(generator: &mut Generator, values: &[f64], log: impl Fn(f64) -> f64 + Sync) -> f64 {
-    let logs = parallel::map(values.len(), |place| log(values[place]));
+    pick_by(generator, values, &parallel::map(values.len(), |place| log(values[place])))
+}
+
+/// The same where the logarithms are known.
+pub(super) fn pick_by(generator: &mut Generator, values: &[f64], logs: &[f64]) -> f64 {
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let masses = || logs.iter().map(|log| (log - most).exp());
     let mut left = generator.random::<f64>() * masses().sum::<f64>();

@@ -14,8 +14,11 @@ use crate::training::cholesky::{factorize, solve_lower, solve_upper};
 use crate::training::gram::gram;
 use crate::training::sparse::Sparse;
 
-/// Rows or columns that are one task.
+/// Rows that are one task, and cells of columns.
+const ROWS: usize = 256;
 const PIECE: usize = 1024;
+/// Of so few columns the products of all pairs are kept.
+const FEW: usize = 64;
 /// Steps of conjugate gradients, at most, and the share of the residual at which they end.
 const STEPS: usize = 20;
 const CLOSE: f64 = 1e-6;
@@ -28,6 +31,9 @@ pub(super) struct Regression {
     centres: Vec<f64>,
     /// The sum of squares of each column.
     squares: Vec<f64>,
+    /// The products of all pairs of columns, empty if there are too many: what effects come to for columns then needs no pass over
+    /// rows.
+    products: Vec<f64>,
     /// For each row, how many cells it has. Of a row without any, nothing is known.
     cells_of: Vec<u32>,
     /// Whether absent cells are zeros.
@@ -91,9 +97,11 @@ impl Regression {
         let known = cells_of.iter().filter(|&&cells| cells > 0).count().max(1) as f64;
         let centres: Vec<f64> = (0..columns).map(|column| sum(column, 1) / known).collect();
         let spread = |column: usize| sum(column, 2) - known * centres[column].powi(2);
+        let by_row = Sparse::new(rows, cells);
         Regression {
             squares: (0..columns).map(|column| spread(column).max(0.0)).collect(),
-            by_row: Sparse::new(rows, cells),
+            products: if columns <= FEW { products(&by_row, &centres, known) } else { Vec::new() },
+            by_row,
             by_column,
             centres,
             cells_of,
@@ -112,7 +120,7 @@ impl Regression {
         let mut room = std::mem::take(&mut self.room);
         room.resize(rows.len(), 0.0);
         // A draw is the solution for a right side with noise: of variance 1 in rows, of the prior's precision in effects.
-        parallel::chunks_mut(&mut room, rank, |row, noisy| {
+        let totals = self.fill(&mut room, rank, |row, noisy| {
             let mut generator = streams.column(matrix, row);
             for (place, noisy) in (row * rank..).zip(noisy) {
                 // What other matrices leave of it.
@@ -120,7 +128,7 @@ impl Regression {
                 *noisy = f64::from(rest) + normal(&mut generator);
             }
         });
-        let mut right = self.transposed(&room, rank);
+        let mut right = self.transposed(&room, &totals);
         let mut random = streams.matrix(matrix);
         for column in right.chunks_exact_mut(rank) {
             for (value, precision) in column.iter_mut().zip(&self.precisions) {
@@ -206,7 +214,7 @@ impl Regression {
     /// Follows a change of the rows' scale: each concept but the first was multiplied with its number of `by`.
     pub(super) fn rescale(&mut self, by: &[f32]) {
         for values in [&mut self.effects, &mut self.means] {
-            parallel::chunks_mut(values, by.len(), |_, values| {
+            parallel::rows_mut(values, by.len(), |_, values| {
                 values.iter_mut().zip(by).skip(1).for_each(|(value, by)| *value *= by);
             });
         }
@@ -216,8 +224,19 @@ impl Regression {
     fn solve(&self, right: &[f64], rank: usize, room: &mut [f64]) -> Vec<f64> {
         let mut solved: Vec<f64> = self.effects.iter().map(|&value| f64::from(value)).collect();
         let mut product = |values: &[f64]| {
-            self.apply(values, rank, room);
-            let mut product = self.transposed(room, rank);
+            let mut product = if self.products.is_empty() {
+                let totals = self.apply(values, rank, room);
+                self.transposed(room, &totals)
+            } else {
+                let mut all = vec![0.0; values.len()];
+                let lines = self.products.chunks_exact(values.len() / rank);
+                for (sums, line) in all.chunks_exact_mut(rank).zip(lines) {
+                    for (values, product) in values.chunks_exact(rank).zip(line) {
+                        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += product * value);
+                    }
+                }
+                all
+            };
             let terms = product.chunks_exact_mut(rank).zip(values.chunks_exact(rank));
             terms.for_each(|(product, values)| {
                 product.iter_mut().zip(values).zip(&self.precisions).for_each(|((p, v), a)| *p += a * v);
@@ -276,34 +295,40 @@ impl Regression {
         solved
     }
 
-    /// What effects come to for each row.
-    fn apply(&self, effects: &[f64], rank: usize, all: &mut [f64]) {
+    /// What effects come to for each row; returns the sums over rows that have cells.
+    fn apply(&self, effects: &[f64], rank: usize, all: &mut [f64]) -> Vec<f64> {
         let mut centre = vec![0.0; rank];
         for (effects, mean) in effects.chunks_exact(rank).zip(&self.centres) {
             centre.iter_mut().zip(effects).for_each(|(sum, effect)| *sum += mean * effect);
         }
-        parallel::chunks_mut(all, rank, |row, sums| {
+        self.fill(all, rank, |row, sums| {
             if self.cells_of[row] == 0 {
                 sums.fill(0.0);
                 return;
             }
             sums.iter_mut().zip(&centre).for_each(|(sum, centre)| *sum = -centre);
             add(&self.by_row, row, effects, sums);
-        });
+        })
     }
 
-    /// What values of rows come to for each column.
-    fn transposed(&self, values: &[f64], rank: usize) -> Vec<f64> {
-        let pieces = values.chunks(PIECE * rank).zip(self.cells_of.chunks(PIECE));
-        let pieces: Vec<Vec<f64>> = parallel::map_of(pieces, |(piece, cells_of)| {
+    /// Fills the numbers of each row; returns their sums over rows that have cells.
+    fn fill(&self, all: &mut [f64], rank: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+        let pieces = parallel::map_of(all.chunks_mut(ROWS * rank).enumerate(), |(piece, rows)| {
             let mut sums = vec![0.0; rank];
-            let known = piece.chunks_exact(rank).zip(cells_of).filter(|(_, cells)| **cells > 0);
-            for (row, _) in known {
-                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            for (row, values) in (piece * ROWS..).zip(rows.chunks_exact_mut(rank)) {
+                fill(row, values);
+                if self.cells_of[row] > 0 {
+                    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += *value);
+                }
             }
             sums
         });
-        let totals: Vec<f64> = (0..rank).map(|k| pieces.iter().map(|piece| piece[k]).sum()).collect();
+        (0..rank).map(|k| pieces.iter().map(|piece: &Vec<f64>| piece[k]).sum()).collect()
+    }
+
+    /// What values of rows come to for each column, given their totals.
+    fn transposed(&self, values: &[f64], totals: &[f64]) -> Vec<f64> {
+        let rank = totals.len();
         let mut all = vec![0.0; self.effects.len()];
         // A few columns may have most of the cells.
         let mut left = &mut all[..];
@@ -314,12 +339,27 @@ impl Regression {
         });
         parallel::each(pieces.collect::<Vec<_>>(), |(columns, sums)| {
             for (column, sums) in columns.zip(sums.chunks_exact_mut(rank)) {
-                sums.iter_mut().zip(&totals).for_each(|(sum, total)| *sum = -self.centres[column] * total);
+                sums.iter_mut().zip(totals).for_each(|(sum, total)| *sum = -self.centres[column] * total);
                 add(&self.by_column, column, values, sums);
             }
         });
         all
     }
+}
+
+/// The products of all pairs of columns, whose centres are taken off, over rows that have cells.
+fn products(by_row: &Sparse, centres: &[f64], known: f64) -> Vec<f64> {
+    let pairs = centres.iter().flat_map(|a| centres.iter().map(move |b| -known * a * b));
+    let mut products: Vec<f64> = pairs.collect();
+    for row in 0..by_row.rows() {
+        for (column, value) in by_row.row(row) {
+            let line = &mut products[column as usize * centres.len()..][..centres.len()];
+            for (other, times) in by_row.row(row) {
+                line[other as usize] += f64::from(value) * f64::from(times);
+            }
+        }
+    }
+    products
 }
 
 /// Adds the rows of `others` that the cells of a row name, each times its value.
@@ -419,6 +459,25 @@ mod tests {
                 assert!((average - mean[k]).abs() < 5.0 * (expected / DRAWS as f64).sqrt(), "{kind:?} {k}");
                 assert!((variance / expected - 1.0).abs() < 0.15, "{variance} and not {expected}");
             }
+        }
+    }
+
+    #[test]
+    fn products_of_pairs_of_columns_stand_for_passes_over_rows() {
+        for kind in [Absent::Zeros, Absent::Missing] {
+            let draw = |pairs: bool| {
+                let mut regression = Regression::new(&matrix(kind).0, ROWS, 2);
+                assert_eq!(regression.products.len(), COLUMNS * COLUMNS);
+                if !pairs {
+                    regression.products.clear();
+                }
+                let rows: Vec<f32> = (0..ROWS * 2).map(|place| (place as f32).sin()).collect();
+                regression.draw(&rows, &[0.0; ROWS * 2], 2, Streams { seed: 1, epoch: 1 }, 0);
+                regression.effects
+            };
+            let (pairs, passes) = (draw(true), draw(false));
+            assert!(pairs.iter().any(|effect| effect.abs() > 1e-3));
+            assert!(pairs.iter().zip(&passes).all(|(a, b)| (a - b).abs() < 1e-5), "{pairs:?} {passes:?}");
         }
     }
 

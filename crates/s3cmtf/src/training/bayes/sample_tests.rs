@@ -8,6 +8,7 @@ use super::pass::Pass;
 use super::random::{Streams, generator, normal};
 use super::sample::Sample;
 use super::tests::{SIZES, Small, moments};
+use crate::layout::Piece;
 use crate::nodes::ALONE;
 use crate::problem::mix;
 
@@ -106,4 +107,42 @@ fn draws_have_the_same_distribution_with_a_sample() {
         let ratio = spread[k * n + k] / covariance[k * n + k];
         assert!((ratio - 1.0).abs() < 0.15, "{k}: a variance of {ratio} times what it is without");
     }
+}
+
+#[test]
+fn strips_that_are_cut_come_to_what_their_entries_do() {
+    let small = many(3, 2_200_000);
+    let (factors, mut view) = (small.slices(), small.views().next().unwrap());
+    let mut memory = Aligned::default();
+    let pass = Pass::new(&view, (small.ranks(), &factors), None, &ALONE, &mut memory);
+    let parts = |pass: &Pass<'_>| -> Vec<_> {
+        pass.view.strips.windows(2).map(|strip| (strip.to_vec(), pass.parts(strip, 2))).collect()
+    };
+    let cut = parts(&pass);
+    assert!(cut.iter().filter(|(_, parts)| parts.len() > 1).count() > cut.len() / 2);
+    for (strip, parts) in &cut {
+        assert_eq!([parts[0].start, parts[parts.len() - 1].end], strip[..]);
+        assert!(parts.windows(2).all(|both| both[0].end == both[1].start && !both[0].is_empty()));
+        let begins = |run: usize| view.pieces.iter().any(|piece| piece.runs().start == run);
+        assert!(parts.iter().skip(1).all(|part| begins(part.start)));
+    }
+    // Predictions of whole strips.
+    let all = pass.each(&small.core, |_, prediction| f64::from(prediction).powi(2)).unwrap();
+    let (squares, packed) = (all.iter().sum::<f64>(), pass.layout().pack(&small.core));
+    let product = pass.product(&packed, Sample::ALL).unwrap();
+    let along: f64 = packed.iter().zip(&product).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+    let curvature = pass.curvature(&packed).unwrap();
+    for found in [curvature, along] {
+        assert!((found / squares - 1.0).abs() < 1e-4, "{found} and not {squares}");
+    }
+    // On a node that has some of the strips, the last piece may end with the last of them.
+    let strip = cut.iter().rposition(|(_, parts)| parts.len() > 1).unwrap();
+    let end = cut[strip].0[1];
+    view.pieces.retain(|piece| piece.runs().start < end);
+    if let Some(Piece::Rows { runs, .. } | Piece::Part { runs, .. }) = view.pieces.last_mut() {
+        runs.end = end;
+    }
+    let mut memory = Aligned::default();
+    let there = Pass::new(&view, (small.ranks(), &factors), None, &ALONE, &mut memory);
+    assert_eq!(there.parts(&cut[strip].0, 2), cut[strip].1);
 }

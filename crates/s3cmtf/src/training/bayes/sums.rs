@@ -11,6 +11,9 @@ use crate::parallel;
 /// A run is long from so many entries on for each concept of its partner: folding what they come to takes as long as folding each.
 const LONG: usize = 4;
 
+/// Behind a chunk there is room for so many, see [`put`].
+const ROOM: usize = 8;
+
 /// No more numbers than this are kept in a table of what the core becomes along the rest.
 const TABLE: usize = 1 << 25;
 
@@ -35,6 +38,25 @@ pub(super) struct Workspace {
     /// For the rows that entries name.
     pub(super) named: Aligned,
     tables: Aligned,
+    /// For each mode that of rows that others have replaced.
+    rows: Vec<Vec<f32>>,
+    /// For the sums over parts of rows.
+    pub(super) sums: Vec<f32>,
+}
+
+impl Workspace {
+    /// Memory for so many numbers of a mode's rows, whatever they are.
+    pub(super) fn rows(&mut self, mode: usize, count: usize) -> Vec<f32> {
+        let mut rows = self.rows.get_mut(mode).map(std::mem::take).unwrap_or_default();
+        rows.resize(count, 0.0);
+        rows
+    }
+
+    /// Keeps the memory of rows that others have replaced.
+    pub(super) fn keep(&mut self, mode: usize, rows: Vec<f32>) {
+        self.rows.resize(self.rows.len().max(mode + 1), Vec::new());
+        self.rows[mode] = rows;
+    }
 }
 
 /// What all rows of a mode are summed up with.
@@ -122,8 +144,8 @@ pub(super) struct Summer<'a> {
     t: Aligned,
     /// For each entry of a chunk: which table it has, what its design is multiplied with, that design, and its value times the
     /// root of its precision. Products are summed up when a chunk is full, as runs are often short.
-    places: [u32; CHUNK],
-    scales: [f32; CHUNK],
+    places: [u32; CHUNK + ROOM],
+    scales: [f32; CHUNK + ROOM],
     designs: Aligned,
     scaled: [f32; CHUNK],
     designed: usize,
@@ -145,8 +167,8 @@ impl<'a> Summer<'a> {
             others,
             weights: Vec::new(),
             t: Aligned::new(others.len),
-            places: [0; CHUNK],
-            scales: [0.0; CHUNK],
+            places: [0; CHUNK + ROOM],
+            scales: [0.0; CHUNK + ROOM],
             designs: Aligned::new(CHUNK * pad),
             scaled: [0.0; CHUNK],
             designed: 0,
@@ -199,11 +221,8 @@ impl<'a> Summer<'a> {
             let mut left = length;
             while left > 0 {
                 let more = left.min(CHUNK - known);
-                // Most often it is one.
-                (self.places[known], self.scales[known]) = (place, root);
-                for entry in known + 1..known + more {
-                    (self.places[entry], self.scales[entry]) = (place, root);
-                }
+                put(&mut self.places, known..known + more, place);
+                put(&mut self.scales, known..known + more, root);
                 (known, left) = (known + more, left - more);
                 if known == CHUNK {
                     self.design(self.others.tables, partners, &values[..CHUNK]);
@@ -217,21 +236,32 @@ impl<'a> Summer<'a> {
 
     /// The same where tables are those of the partner's rows, and entries are multiplied with rows of the rest.
     fn add_by_partner(&mut self, block: &Block<'_>, runs: Range<usize>) {
-        let RowConditional { view, noise, .. } = self.given;
-        let roots = &noise.roots[view.partner];
-        let lengths = block.rests(runs.clone()).iter().zip(block.lengths(runs.clone()));
-        let mut rests = lengths.flat_map(|(&rest, length)| std::iter::repeat_n(rest, length));
-        let (partners, values) = block.entries(runs);
-        let mut named = [0; CHUNK];
-        for (partners, values) in partners.chunks(CHUNK).zip(values.chunks(CHUNK)) {
-            let partners = &partners[..values.len()];
-            self.places[..values.len()].copy_from_slice(partners);
-            let scales = self.scales.iter_mut().zip(partners);
-            scales.for_each(|(scale, &partner)| *scale = roots[partner as usize]);
-            named.iter_mut().zip(rests.by_ref().take(values.len())).for_each(|(named, rest)| *named = rest);
-            self.design(self.others.tables, &named, values);
-            self.flush();
+        let rests = block.rests(runs.clone()).iter().zip(block.lengths(runs.clone()));
+        let (mut partners, mut values) = block.entries(runs);
+        let (mut named, mut known) = ([0; CHUNK + ROOM], 0);
+        for (&rest, mut left) in rests {
+            while left > 0 {
+                let more = left.min(CHUNK - known);
+                put(&mut named, known..known + more, rest);
+                (known, left) = (known + more, left - more);
+                if known == CHUNK {
+                    self.add_chunk_by_partner(&named[..CHUNK], partners, &values[..CHUNK]);
+                    (known, partners, values) = (0, &partners[CHUNK..], &values[CHUNK..]);
+                }
+            }
         }
+        self.add_chunk_by_partner(&named[..known], partners, values);
+    }
+
+    /// Adds as many entries as there are values, a chunk at most, which name rows of the rest.
+    fn add_chunk_by_partner(&mut self, named: &[u32], partners: &[u32], values: &[f32]) {
+        let RowConditional { view, noise, .. } = self.given;
+        let (roots, partners) = (&noise.roots[view.partner], &partners[..values.len()]);
+        self.places[..values.len()].copy_from_slice(partners);
+        let scales = self.scales.iter_mut().zip(partners);
+        scales.for_each(|(scale, &partner)| *scale = roots[partner as usize]);
+        self.design(self.others.tables, named, values);
+        self.flush();
     }
 
     /// Adds the entries of a run which are so many that their sums are taken over the partner's rows, and folded along the table
@@ -328,6 +358,14 @@ impl<'a> Summer<'a> {
         let scaled = &self.scaled[..self.designed];
         normal.gram(designs, scaled, &mut self.sums.squares, &mut self.sums.products);
         self.designed = 0;
+    }
+}
+
+/// Puts a value in some slots of a chunk, and in some behind them, which do not count: how many they are costs no branch where it is the
+/// length of a short run, which nothing foretells.
+fn put<T: Copy>(slots: &mut [T; CHUNK + ROOM], range: Range<usize>, value: T) {
+    for start in range.step_by(ROOM) {
+        slots[start..start + ROOM].fill(value);
     }
 }
 
