@@ -145,6 +145,9 @@ pub(crate) enum BenchVerb {
         /// The number of an NVIDIA GPU, to be measured in turns
         #[arg(long, value_name = "N", value_parser = whole::<u16>)]
         gpu: Option<u16>,
+        /// Also as many runs of one thread at once, which share nothing: what the machine gives to that many threads
+        #[arg(long)]
+        independent: bool,
         /// Leave this program's own CPU runs out, beside a GPU
         #[arg(long, requires = "gpu")]
         no_cpu: bool,

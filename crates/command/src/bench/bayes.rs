@@ -8,11 +8,12 @@ use anyhow::{Context, ensure};
 use s3cmtf::internal::files::{load_problem, save_problem};
 use s3cmtf::internal::synthetic::Shape;
 use s3cmtf::internal::{EpochParts, Work, epoch_parts};
-use s3cmtf::{Device, Params, files};
+use s3cmtf::{Component, Device, Params, files};
 use serde::Serialize;
 
 use super::Scale;
 use super::folder::Folder;
+use super::independent;
 use super::machine::cores;
 use super::measure::mean_rmse;
 use super::plot::{Bar, Plot};
@@ -36,6 +37,8 @@ pub(super) struct Bayes<'a> {
     pub(super) before: Option<&'a Path>,
     /// The number of a GPU.
     pub(super) gpu: Option<u16>,
+    /// Whether runs that share nothing are measured beside several threads.
+    pub(super) independent: bool,
     /// Whether this program is measured on the CPU.
     pub(super) cpu: bool,
 }
@@ -64,6 +67,9 @@ struct Row {
     wall_seconds: f64,
     /// How many times as fast an epoch is as that of the first.
     ratio: Option<f64>,
+    /// The part of what as many runs of one thread do that share nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_independent: Option<f64>,
     train_rmse: f64,
     mean_rmse: f64,
     /// Where the time of an epoch goes, measured in this program.
@@ -90,6 +96,7 @@ impl Bayes<'_> {
             for rank in self.ranks {
                 for &threads in self.threads.unwrap_or(&default) {
                     let mut best = vec![Best::default(); contenders.len()];
+                    let mut independent = None;
                     for turn in 1..=self.repeats {
                         for (contender, best) in contenders.iter().zip(&mut best) {
                             report.progress(format_args!(
@@ -97,6 +104,14 @@ impl Bayes<'_> {
                                 contender.name, self.repeats
                             ));
                             best.take(self.fit(contender, &file, rank, threads)?);
+                        }
+                        if self.independent && threads > 1 {
+                            report.progress(format_args!(
+                                "bayes: {name}, rank {rank}, {threads} runs of one thread, {turn} of {}",
+                                self.repeats
+                            ));
+                            let best: &mut Best = independent.get_or_insert_default();
+                            best.take(self.apart(&file, rank, threads)?);
                         }
                     }
                     let first = best[0];
@@ -122,6 +137,7 @@ impl Bayes<'_> {
                             entries_per_second_per_thread: best.speed / threads as f64,
                             wall_seconds: best.wall_seconds,
                             ratio: (place > 0).then(|| best.speed / first.speed),
+                            of_independent: independent.map(|apart| best.speed / apart.speed),
                             train_rmse,
                             mean_rmse,
                             parts,
@@ -133,6 +149,21 @@ impl Bayes<'_> {
             }
         }
         tell(&rows, report)
+    }
+
+    /// As many runs of one thread, each of all entries.
+    fn apart(&self, file: &Path, rank: &ModeRanks, runs: usize) -> anyhow::Result<Best> {
+        let problem = load_problem(file)?;
+        let params = Params {
+            ranks: rank.0.clone(),
+            epochs: self.epochs.max(FIRST),
+            device: Device::Cpu,
+            without: vec![Component::Choice],
+            ..Params::default()
+        };
+        let clock = Instant::now();
+        let (speed, train_rmse) = independent::measure(&vec![&problem; runs], &params, FIRST - 1)?;
+        Ok(Best { speed, wall_seconds: clock.elapsed().as_secs_f64(), train_rmse })
     }
 
     /// Where the time of an epoch of this program goes.
@@ -237,6 +268,7 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
         "an epoch",
         "entries/s",
         "as fast",
+        "of independent",
         "the run",
         "train RMSE",
         "sums",
@@ -268,6 +300,7 @@ fn tell(rows: &[Row], report: &mut Report<'_>) -> anyhow::Result<()> {
             seconds(row.seconds_per_epoch),
             count(row.entries_per_second),
             row.ratio.map_or("-".into(), times),
+            row.of_independent.map_or("-".into(), |part| format!("{:.0} %", 100.0 * part)),
             seconds(row.wall_seconds),
             format!("{:.5}", row.train_rmse),
             part(|parts| parts.sums.iter().sum()),

@@ -56,17 +56,20 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
         BenchVerb::Yelp { threads } => yelp::run(*threads, scale, report),
         BenchVerb::Evaluation { threads } => evaluation::run(*threads, scale, report),
         BenchVerb::After { threads } => after::run(*threads, scale, report),
-        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu, no_cpu } => bayes::Bayes {
-            shapes,
-            ranks,
-            threads: threads.as_deref(),
-            epochs: *epochs,
-            repeats: *repeats,
-            before: before.as_deref(),
-            gpu: *gpu,
-            cpu: !no_cpu,
+        BenchVerb::Bayes { shapes, ranks, threads, epochs, repeats, before, gpu, independent, no_cpu } => {
+            bayes::Bayes {
+                shapes,
+                ranks,
+                threads: threads.as_deref(),
+                epochs: *epochs,
+                repeats: *repeats,
+                before: before.as_deref(),
+                gpu: *gpu,
+                independent: *independent,
+                cpu: !no_cpu,
+            }
+            .run(scale, report)
         }
-        .run(scale, report),
         BenchVerb::Instructions { repeats } => instructions::run(*repeats, scale, report),
         BenchVerb::Accuracy { own, only, threads } => accuracy::run(own, only, *threads, scale, report),
         BenchVerb::Sets { folder, only, ranks, tolerances, seeds, threads } => {

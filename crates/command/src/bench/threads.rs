@@ -70,7 +70,7 @@ fn row(scheme: &'static str, threads: usize, problem: &Problem, apart: &[Problem
     let base = Params { ranks: vec![12], epochs: 5, threads, ..plain() };
     let entries = problem.entries().len();
     let (entries_per_second, rmse) = if scheme == "independent" {
-        independent::measure(apart, &base)?
+        independent::measure(&apart.iter().collect::<Vec<_>>(), &base, 1)?
     } else {
         let lock_free = scheme == "lock-free";
         let params = Params {
