@@ -186,48 +186,76 @@ fn sampled(entries: usize, every: usize) -> Vec<u32> {
 /// How many numbers a level's tables may have before its modes are folded together with the next.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
 
-impl Arranged {
-    /// Entries in the order of all modes but one, those with the fewest rows first. `ranks` are those of tables, padded in the
-    /// leaf mode, of which no level but the last has more than `most` numbers. `held` are the numbers of entries that are held out.
-    pub(crate) fn new(
+/// Entries in the order of all modes but one, those with the fewest rows first.
+pub(crate) trait Order {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// For each entry its row in the leaf mode.
+    fn leaf_rows(&self) -> Vec<u32>;
+
+    /// Some that follow each other.
+    fn range(&self, places: Range<usize>) -> Arranged;
+
+    /// Those in some places, in ascending order.
+    fn some(&self, places: &[u32]) -> Arranged;
+
+    /// All of them.
+    fn all(&self) -> Arranged {
+        self.range(0..self.len())
+    }
+
+    /// The places of a sample of them: one in `every`, in windows of the order. None, if that is all of them.
+    fn sample(&self, every: usize) -> Option<Vec<u32>> {
+        (every > 1).then(|| sampled(self.len(), every))
+    }
+}
+
+/// What entries are arranged for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape<'a> {
+    pub(crate) rows: &'a [usize],
+    /// Those of tables: padded in the leaf mode.
+    pub(crate) ranks: &'a [usize],
+    /// The mode that is not in the chain.
+    pub(crate) leaf: usize,
+    /// No level but the last has tables of more numbers.
+    pub(crate) most: usize,
+}
+
+/// Entries in the order of a chain; `held` are the numbers of those that are held out.
+pub(crate) fn order<'a>((entries, held): (&Entries<'_>, &[u32]), shape: &Shape<'a>) -> Box<dyn Order + 'a> {
+    let rows = shape.rows;
+    let mut modes: Vec<usize> = (0..rows.len()).filter(|&mode| mode != shape.leaf).collect();
+    modes.sort_by_key(|&mode| rows[mode]);
+    modes.push(shape.leaf);
+    let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
+    if bits.iter().sum::<u32>() <= u64::BITS {
+        Box::new(Ordered::<u64>::new((entries, held), *shape, modes, bits))
+    } else {
+        Box::new(Ordered::<u128>::new((entries, held), *shape, modes, bits))
+    }
+}
+
+/// Entries by their keys.
+struct Ordered<'a, K> {
+    sorted: Vec<(K, u32)>,
+    /// The places of those that are held out, in ascending order.
+    held: Vec<u32>,
+    modes: Vec<usize>,
+    bits: Vec<u32>,
+    shape: Shape<'a>,
+}
+
+impl<'a, K: Key> Ordered<'a, K> {
+    fn new(
         (entries, held): (&Entries<'_>, &[u32]),
-        rows: &[usize],
-        ranks: &[usize],
-        leaf: usize,
-        most: usize,
+        shape: Shape<'a>,
+        modes: Vec<usize>,
+        bits: Vec<u32>,
     ) -> Self {
-        Arranged::with_sample((entries, held), rows, ranks, leaf, most, 1).0
-    }
-
-    /// The same, and a sample of them: one in `every`, in windows of that order. None, if that is all of them.
-    pub(crate) fn with_sample(
-        (entries, held): (&Entries<'_>, &[u32]),
-        rows: &[usize],
-        ranks: &[usize],
-        leaf: usize,
-        most: usize,
-        every: usize,
-    ) -> (Self, Option<Self>) {
-        let mut modes: Vec<usize> = (0..rows.len()).filter(|&mode| mode != leaf).collect();
-        modes.sort_by_key(|&mode| rows[mode]);
-        modes.push(leaf);
-        let bits: Vec<u32> = modes.iter().map(|&mode| bits(rows[mode])).collect();
-        if bits.iter().sum::<u32>() <= u64::BITS {
-            Arranged::by_key::<u64>((entries, held), &modes, (rows, &bits), (ranks, most), every)
-        } else {
-            Arranged::by_key::<u128>((entries, held), &modes, (rows, &bits), (ranks, most), every)
-        }
-    }
-
-    fn by_key<K: Key>(
-        (entries, held): (&Entries<'_>, &[u32]),
-        modes: &[usize],
-        (rows, bits): (&[usize], &[u32]),
-        tables: (&[usize], usize),
-        every: usize,
-    ) -> (Self, Option<Self>) {
         let key = |entry: usize| {
-            let rows = modes.iter().zip(bits);
+            let rows = modes.iter().zip(&bits);
             let key =
                 rows.fold(K::default(), |key, (&mode, &bits)| key.with(bits, entries.indices[mode][entry]));
             (key, entries.values[entry].to_bits())
@@ -242,16 +270,41 @@ impl Arranged {
             (first + number - held.partition_point(|other| other < held_out)) as u32
         };
         let held: Vec<u32> = held.par_iter().enumerate().map(place).collect();
-        let sample = (every > 1).then(|| {
-            let places = sampled(sorted.len(), every);
-            let sorted: Vec<(K, u32)> = places.par_iter().map(|&place| sorted[place as usize]).collect();
-            let is_held = |place: &u32| held.binary_search(place).is_ok();
-            let held = (0..).zip(&places).filter(|(_, place)| is_held(place)).map(|(number, _)| number);
-            Arranged::from_sorted(&sorted, held.collect(), modes, (rows, bits), tables)
-        });
-        (Arranged::from_sorted(&sorted, held, modes, (rows, bits), tables), sample)
+        Ordered { sorted, held, modes, bits, shape }
     }
 
+    fn arranged(&self, sorted: &[(K, u32)], held: Vec<u32>) -> Arranged {
+        let Shape { rows, ranks, most, .. } = self.shape;
+        Arranged::from_sorted(sorted, held, &self.modes, (rows, &self.bits), (ranks, most))
+    }
+}
+
+impl<K: Key> Order for Ordered<'_, K> {
+    fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    fn leaf_rows(&self) -> Vec<u32> {
+        let own = self.bits[self.bits.len() - 1];
+        self.sorted.par_iter().map(|(key, _)| key.row(0, own)).collect()
+    }
+
+    fn range(&self, places: Range<usize>) -> Arranged {
+        let first = |place: usize| self.held.partition_point(|&held| (held as usize) < place);
+        let held = &self.held[first(places.start)..first(places.end)];
+        let held = held.iter().map(|held| held - places.start as u32).collect();
+        self.arranged(&self.sorted[places], held)
+    }
+
+    fn some(&self, places: &[u32]) -> Arranged {
+        let sorted: Vec<(K, u32)> = places.par_iter().map(|&place| self.sorted[place as usize]).collect();
+        let is_held = |place: &u32| self.held.binary_search(place).is_ok();
+        let held = (0..).zip(places).filter(|(_, place)| is_held(place)).map(|(number, _)| number);
+        self.arranged(&sorted, held.collect())
+    }
+}
+
+impl Arranged {
     /// Entries in ascending order, those in places `held` held out.
     fn from_sorted<K: Key>(
         sorted: &[(K, u32)],
@@ -371,11 +424,9 @@ mod tests {
         let values: Vec<f32> = (0..count).map(|entry| entry as f32).collect();
         let (entries, rows) = (Entries { indices: &slices, values: &values }, [4, count as usize]);
         let held: Vec<u32> = (0..count).step_by(3).collect();
-        let (all, none) = Arranged::with_sample((&entries, &held), &rows, &[2; 2], 1, 0, 1);
-        assert!(none.is_none());
-        let (same, sample) = Arranged::with_sample((&entries, &held), &rows, &[2; 2], 1, 0, 4);
-        let sample = sample.unwrap();
-        assert_eq!(same, all);
+        let ordered = order((&entries, &held), &Shape { rows: &rows, ranks: &[2; 2], leaf: 1, most: 0 });
+        assert!(ordered.sample(1).is_none());
+        let sample = ordered.some(&ordered.sample(4).unwrap());
         assert!((2 * WINDOW..=9 * WINDOW).contains(&sample.rows.len()), "{}", sample.rows.len());
         for (place, window) in sample.rows.chunks(WINDOW).enumerate() {
             assert!(window[0].is_multiple_of(WINDOW as u32) && window.is_sorted());
@@ -397,7 +448,8 @@ mod tests {
         let entries = Entries { indices: &slices, values: &values };
         for leaf in 0..4 {
             for most in [0, 20, usize::MAX] {
-                let arranged = Arranged::new((&entries, &[3, 50]), &[3, 5, 2, 7], &[2; 4], leaf, most);
+                let shape = Shape { rows: &[3, 5, 2, 7], ranks: &[2; 4], leaf, most };
+                let arranged = order((&entries, &[3, 50]), &shape).all();
                 assert_eq!(arranged.levels.iter().map(|level| level.modes.len()).sum::<usize>(), 3);
                 for level in &arranged.levels {
                     let children = level.starts.windows(2).zip(0u32..);
@@ -445,6 +497,24 @@ mod tests {
     }
 
     #[test]
+    fn parts_have_the_entries_of_the_whole_between_them() {
+        let (indices, values) = some();
+        let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+        let entries = Entries { indices: &slices, values: &values };
+        let shape = Shape { rows: &[3, 5, 2, 7], ranks: &[2; 4], leaf: 1, most: usize::MAX };
+        let ordered = order((&entries, &[3, 50, 77]), &shape);
+        let whole = ordered.all();
+        let parts = [ordered.range(0..33), ordered.range(33..34), ordered.range(34..100)];
+        let joined: Vec<f32> = parts.iter().flat_map(|part| part.values.clone()).collect();
+        assert_eq!((joined, ordered.leaf_rows()), (whole.values.clone(), whole.rows.clone()));
+        let held = parts.iter().flat_map(|part| part.held.iter().map(|&place| part.values[place as usize]));
+        let mut held: Vec<f32> = held.collect();
+        held.sort_by(f32::total_cmp);
+        assert_eq!(held, [3.0, 50.0, 77.0]);
+        assert_eq!(ordered.some(&(33..100).collect::<Vec<_>>()), ordered.range(33..100));
+    }
+
+    #[test]
     fn rows_of_128_bits_are_told_apart_and_more_are_an_error() {
         let rows = [1 << 26, 1 << 26, 1 << 25, 1 << 25, 1 << 26];
         // Entries that differ in one mode each.
@@ -454,7 +524,8 @@ mod tests {
         let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
         entries.check(&rows).unwrap();
-        let arranged = Arranged::new((&entries, &[]), &rows, &[2; 5], 4, usize::MAX);
+        let shape = Shape { rows: &rows, ranks: &[2; 5], leaf: 4, most: usize::MAX };
+        let arranged = order((&entries, &[]), &shape).all();
         assert_eq!((arranged.nodes(), arranged.rows.len()), (5, 6));
         let more = rows.map(|rows| rows + 1);
         assert!(matches!(entries.check(&more), Err(Error::Problem(_))));
@@ -462,13 +533,8 @@ mod tests {
 
     #[test]
     fn no_entries_are_a_chain_without_nodes() {
-        let arranged = Arranged::new(
-            (&Entries { indices: &[&[], &[], &[]], values: &[] }, &[]),
-            &[2, 2, 2],
-            &[2; 3],
-            0,
-            usize::MAX,
-        );
+        let shape = Shape { rows: &[2; 3], ranks: &[2; 3], leaf: 0, most: usize::MAX };
+        let arranged = order((&Entries { indices: &[&[], &[], &[]], values: &[] }, &[]), &shape).all();
         assert_eq!((arranged.nodes(), &arranged.levels[0].starts[..]), (0, &[0, 0][..]));
     }
 }

@@ -55,6 +55,12 @@ impl<T: Send> ByRow<T> {
     }
 }
 
+/// Where the elements of each row start, and the places of all in the order of rows.
+pub(crate) fn places_by_row(rows: usize, of: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let (starts, places) = by_counting(rows, of);
+    (starts, places.into_par_iter().map(AtomicU32::into_inner).collect())
+}
+
 /// Elements are counted in at most so many parts beside each other.
 const PARTS: usize = 64;
 

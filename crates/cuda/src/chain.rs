@@ -1,10 +1,13 @@
 //! Chains on a device: the core folded along the rows of one mode after the other, and back.
 
+use std::sync::Arc;
+
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::device::{Array, Device, MOST_BLOCKS, Module, PADS, launch, pad, stride};
 use crate::entry_list::EntryList;
-use crate::tasks::{Tasks, longest};
+use crate::stage::{Part, Room, Stage};
+use crate::tasks::{Split, Tasks, longest};
 use bytemuck::Pod;
 
 /// So many tasks that share a target are many, whose sums the warps of a block add up: so many threads.
@@ -43,26 +46,35 @@ pub(crate) const THREADS: usize = 256;
 pub(crate) struct Work<D: Device> {
     pub(crate) tasks: Array<D, u32>,
     pub(crate) count: usize,
-    /// Targets that a few tasks share, and then those that many do: how many there are of each.
-    splits: Array<D, u32>,
-    few: usize,
-    many: usize,
+    joins: Joins<D>,
     pub(crate) slots: usize,
 }
 
 impl<D: Device> Work<D> {
-    pub(crate) fn new(device: &D, starts: &[u32], most: u32) -> Result<Self, Error> {
-        let Tasks { tasks, mut splits, slots } = Tasks::new(starts, most);
+    pub(crate) fn new(room: &mut Room<'_, D>, starts: &[u32], most: u32) -> Result<Self, Error> {
+        let Tasks { tasks, splits, slots } = Tasks::new(starts, most);
+        let (count, tasks) = (tasks.len(), room.list(tasks.as_flattened())?);
+        Ok(Work { tasks, count, joins: Joins::new(room, splits)?, slots })
+    }
+
+    /// Adds up the slots of targets that tasks share, `len` numbers each.
+    pub(crate) fn join(&self, device: &D, len: usize, slots: &Array<D, f32>) -> Result<(), Error> {
+        self.joins.join(device, len, slots)
+    }
+}
+
+/// Targets that a few tasks share, and then those that many do: how many there are of each.
+pub(crate) struct Joins<D: Device> {
+    splits: Array<D, u32>,
+    few: usize,
+    many: usize,
+}
+
+impl<D: Device> Joins<D> {
+    pub(crate) fn new(room: &mut Room<'_, D>, mut splits: Vec<Split>) -> Result<Self, Error> {
         splits.sort_by_key(|&[.., count]| count >= MANY);
         let few = splits.partition_point(|&[.., count]| count < MANY);
-        Ok(Work {
-            count: tasks.len(),
-            few,
-            many: splits.len() - few,
-            tasks: Array::new(device, tasks.as_flattened())?,
-            splits: Array::new(device, splits.as_flattened())?,
-            slots,
-        })
+        Ok(Joins { many: splits.len() - few, few, splits: room.list(splits.as_flattened())? })
     }
 
     /// Adds up the slots of targets that tasks share, `len` numbers each.
@@ -105,7 +117,7 @@ struct Level<D: Device> {
     /// How many nodes the level before has.
     parents_count: usize,
     /// For the draw and for the mean of draws.
-    foldings: [Array<D, u64>; 2],
+    foldings: Arc<[Array<D, u64>; 2]>,
 }
 
 /// A chain over all modes but the leaf, and the entries of its last nodes.
@@ -117,9 +129,19 @@ pub(crate) struct Chain<D: Device> {
     levels: Vec<Level<D>>,
     /// How many nodes the last level has, but for one more whose table is zero.
     nodes: usize,
-    /// For each number of the core as the chain has it, its place in the core, and the other way round.
+    places: Arc<Places<D>>,
+    /// Its lists, if they are on the host.
+    pub(crate) part: Option<Part<D>>,
+    /// Which of the parts that its entries are in it is.
+    pub(crate) number: usize,
+}
+
+/// For each number of the core as chains with a leaf have it, its place in the core, and the other way round.
+struct Places<D: Device> {
     pack: Array<D, u32>,
     unpack: Array<D, u32>,
+    /// How many numbers the first are.
+    len: usize,
 }
 
 /// The model that a chain is folded with.
@@ -167,8 +189,29 @@ impl<D: Device> Frame<'_, D> {
         Array::new(self.device, &words)
     }
 
-    fn foldings(&self, modes: &[usize]) -> Result<[Array<D, u64>; 2], Error> {
-        Ok([self.folding(modes, Which::Draw)?, self.folding(modes, Which::Mean)?])
+    /// The places of a chain's numbers, which are those of the first part, if there is one.
+    fn places_of(
+        &self,
+        modes: impl Iterator<Item = usize>,
+        leaf: usize,
+        first: Option<&Chain<D>>,
+    ) -> Result<Arc<Places<D>>, Error> {
+        if let Some(first) = first {
+            return Ok(first.places.clone());
+        }
+        let (pack, unpack) = self.places(&modes.chain([leaf]).collect::<Vec<usize>>());
+        let len = pack.len();
+        let (pack, unpack) = (Array::new(self.device, &pack)?, Array::new(self.device, &unpack)?);
+        Ok(Arc::new(Places { pack, unpack, len }))
+    }
+
+    /// What kernels have to know of a level, which the first part may have as well.
+    fn foldings(&self, modes: &[usize], first: Option<&Chain<D>>) -> Result<Arc<[Array<D, u64>; 2]>, Error> {
+        let same = first.and_then(|first| first.levels.iter().find(|level| level.modes == modes));
+        if let Some(same) = same {
+            return Ok(same.foldings.clone());
+        }
+        Ok(Arc::new([self.folding(modes, Which::Draw)?, self.folding(modes, Which::Mean)?]))
     }
 
     /// The places in the core of numbers in another order of modes, the last of them padded, and the other way round.
@@ -199,13 +242,19 @@ impl<D: Device> Frame<'_, D> {
 }
 
 impl<D: Device> Chain<D> {
-    pub(crate) fn new(frame: &Frame<'_, D>, arranged: &Arranged, purpose: Purpose) -> Result<Self, Error> {
-        let Frame { device, rows: all_rows, ranks, .. } = *frame;
+    /// A chain whose lists go to a room; the first part, if there is one before it.
+    pub(crate) fn new(
+        frame: &Frame<'_, D>,
+        room: &mut Room<'_, D>,
+        arranged: &Arranged,
+        purpose: Purpose,
+        first: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let Frame { rows: all_rows, ranks, .. } = *frame;
         let leaf = arranged.leaf;
-        let order: Vec<usize> =
-            arranged.levels.iter().flat_map(|level| level.modes.iter().copied()).chain([leaf]).collect();
-        let (pack, unpack) = frame.places(&order);
-        let mut len = pack.len();
+        let modes = arranged.levels.iter().flat_map(|level| level.modes.iter().copied());
+        let places = frame.places_of(modes, leaf, first)?;
+        let mut len = places.len;
         let mut levels = Vec::new();
         for level in &arranged.levels {
             let nodes = level.starts.last().map_or(0, |&end| end as usize);
@@ -214,7 +263,7 @@ impl<D: Device> Chain<D> {
             } else {
                 longest(nodes, CHILDREN.0, CHILDREN.1)
             };
-            let children = (purpose == Purpose::Core).then(|| Work::new(device, &level.starts, most));
+            let children = (purpose == Purpose::Core).then(|| Work::new(room, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
@@ -222,11 +271,11 @@ impl<D: Device> Chain<D> {
                 nodes: level.parents.len(),
                 concepts,
                 len,
-                rows: Array::new(device, &level.rows)?,
-                parents: Array::new(device, &level.parents)?,
+                rows: room.list(&level.rows)?,
+                parents: room.list(&level.parents)?,
                 children: children.transpose()?,
                 parents_count: level.starts.len() - 1,
-                foldings: frame.foldings(&level.modes)?,
+                foldings: frame.foldings(&level.modes, first)?,
             });
         }
         let (entries, held, starts) = match purpose {
@@ -237,27 +286,43 @@ impl<D: Device> Chain<D> {
         };
         Ok(Chain {
             leaf,
-            entries: EntryList::new(device, entries, held, zero_row(all_rows[leaf]))?,
-            leaves: Work::new(device, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
+            entries: EntryList::new(room, entries, held, zero_row(all_rows[leaf]))?,
+            leaves: Work::new(room, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
             levels,
             nodes: arranged.nodes(),
-            pack: Array::new(device, &pack)?,
-            unpack: Array::new(device, &unpack)?,
+            places,
+            part: None,
+            number: 0,
         })
     }
 
-    /// Folds models of other ranks from now on.
-    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
+    /// Brings its lists to the device, if they are on the host.
+    pub(crate) fn load(&self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
+        self.part.as_ref().map_or(Ok(()), |part| tables.stage.load(device, part))
+    }
+
+    /// Changes its lists, wherever they are.
+    pub(crate) fn change(
+        &mut self,
+        device: &D,
+        tables: &Tables<D>,
+        change: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.load(device, tables)?;
+        change(self)?;
+        self.part.as_mut().map_or(Ok(()), |part| tables.stage.store(device, part))
+    }
+
+    /// Folds models of other ranks from now on; the first part, if there is one before it, does already.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, first: Option<&Self>) -> Result<(), Error> {
         let modes = self.levels.iter().flat_map(|level| level.modes.iter().copied());
-        let (pack, unpack) = frame.places(&modes.chain([self.leaf]).collect::<Vec<usize>>());
-        self.pack = Array::new(frame.device, &pack)?;
-        self.unpack = Array::new(frame.device, &unpack)?;
-        let mut len = pack.len();
+        self.places = frame.places_of(modes, self.leaf, first)?;
+        let mut len = self.places.len;
         for level in &mut self.levels {
             level.concepts = level.modes.iter().map(|&mode| frame.ranks[mode]).product();
             len /= level.concepts;
             level.len = len;
-            level.foldings = frame.foldings(&level.modes)?;
+            level.foldings = frame.foldings(&level.modes, first)?;
         }
         Ok(())
     }
@@ -280,7 +345,7 @@ impl<D: Device> Chain<D> {
         let comes_back = self.levels.iter().all(|level| level.children.is_some());
         let nodes = self.levels.last().map_or(0, |level| level.nodes);
         slots.push(if comes_back { self.leaves.slots.max(nodes) } else { nodes });
-        let lens = [self.pack.len()].into_iter().chain(self.levels.iter().map(|level| level.len));
+        let lens = [self.places.len].into_iter().chain(self.levels.iter().map(|level| level.len));
         let mut tables: Vec<usize> = slots.iter().zip(lens).map(|(slots, len)| slots * len).collect();
         // Sums read longer ones.
         tables.iter_mut().last().into_iter().for_each(|last| *last += 8 * nodes);
@@ -301,7 +366,8 @@ impl<D: Device> Chain<D> {
         if !tables.have_room(self) {
             return Err(Error::Problem("the GPU has lost its room for tables".to_owned()));
         }
-        gather(device, &self.pack, core, &tables.numbers[0])?;
+        self.load(device, tables)?;
+        gather(device, &self.places.pack, core, &tables.numbers[0])?;
         for (number, level) in self.levels.iter().enumerate() {
             let more = (stride(level.len) - level.len) as u32 / 4;
             let more = if wide && number + 1 == self.levels.len() { more } else { 0 };
@@ -392,7 +458,7 @@ impl<D: Device> Chain<D> {
             )?;
             children.join(device, level.concepts * level.len, &tables.numbers[number])?;
         }
-        gather(device, &self.unpack, &tables.numbers[0], core)
+        gather(device, &self.places.unpack, &tables.numbers[0], core)
     }
 }
 
@@ -444,8 +510,9 @@ pub(crate) fn gather<D: Device>(
     launch!(device, Module::Common, "gather", grid, THREADS, 0, places, count as u32, from, to)
 }
 
-/// Room for the tables of any one chain at a time.
+/// Room for the tables of any one chain at a time, and for its lists, if they are on the host.
 pub(crate) struct Tables<D: Device> {
+    pub(crate) stage: Stage<D>,
     /// The core, and what each level's nodes have.
     pub(crate) numbers: Vec<Array<D, f32>>,
     /// The roots of shares; 1 for the core.
@@ -454,12 +521,14 @@ pub(crate) struct Tables<D: Device> {
 
 impl<D: Device> Tables<D> {
     pub(crate) fn new(device: &D) -> Result<Self, Error> {
-        Ok(Tables { numbers: Vec::new(), roots: vec![Array::new(device, &[1.0])?] })
+        let roots = vec![Array::new(device, &[1.0])?];
+        Ok(Tables { stage: Stage::new(device)?, numbers: Vec::new(), roots })
     }
 
     /// Makes room for a chain.
     pub(crate) fn fit(&mut self, device: &D, chain: &Chain<D>) -> Result<(), Error> {
         let (numbers, roots) = chain.room();
+        chain.part.as_ref().map_or(Ok(()), |part| self.stage.fit(device, part))?;
         grow(device, &mut self.numbers, &numbers)?;
         grow(device, &mut self.roots, &roots)
     }

@@ -1,9 +1,11 @@
 //! Draws of the core, its prior and the precision of entries.
 
 use crate::Error;
-use crate::chain::{Chain, MOST_MODES, Model, THREADS, Which};
+use crate::chain::{Chain, Joins, MOST_MODES, Model, THREADS, Which};
 use crate::device::{Array, Device, Module, PADS, launch};
+use crate::parts::Parts;
 use crate::sampler::Sampler;
+use crate::stage::Room;
 use crate::state::State;
 
 /// Steps of conjugate gradients.
@@ -12,7 +14,7 @@ const STEPS: usize = 3;
 const PER_NUMBER: usize = 24;
 /// Threads of the one block that takes a step, and the blocks that add up squares.
 const STEP_THREADS: usize = 1024;
-const BLOCKS: usize = 128;
+pub(crate) const BLOCKS: usize = 128;
 
 /// Threads of a block that visits entries.
 const LEAF_THREADS: usize = 128;
@@ -28,15 +30,18 @@ pub(crate) struct Core<D: Device> {
     pub(crate) by_set: bool,
     pub(crate) sets: Array<D, f64>,
     concepts: Array<D, f64>,
-    pub(crate) gradient: Array<D, f32>,
+    /// The sum over the parts so far, and behind it what the next one has.
+    pub(crate) both_gradients: Array<D, f32>,
+    gradient: Array<D, f32>,
+    next_gradient: Array<D, f32>,
+    /// Adds both up.
+    join: Joins<D>,
     narrow: Array<D, f32>,
     change: Array<D, f64>,
     precisions: Array<D, f64>,
     pull: Array<D, f64>,
     residual: Array<D, f64>,
     direction: Array<D, f64>,
-    /// Sums of blocks.
-    parts: Array<D, f64>,
 }
 
 impl<D: Device> Core<D> {
@@ -48,7 +53,7 @@ impl<D: Device> Core<D> {
         relevant: usize,
         by_set: bool,
     ) -> Result<Self, Error> {
-        let len = ranks.iter().product();
+        let len: usize = ranks.iter().product();
         let mut shape = [0u32; 3 + 3 * MOST_MODES];
         (shape[0], shape[1]) = (ranks.len() as u32, len as u32);
         // Modes that are not there have one concept.
@@ -63,6 +68,7 @@ impl<D: Device> Core<D> {
         shape[2 + 3 * MOST_MODES] = u32::from(by_set);
         let zeros = (0..).zip(zero).filter(|(_, zero)| **zero).map(|(place, _)| place).collect();
         let zero: Vec<u8> = zero.iter().map(|&zero| zero.into()).collect();
+        let both_gradients = Array::zeros(device, 2 * len)?;
         Ok(Core {
             shape: Array::new(device, &shape)?,
             zero: Array::new(device, &zero)?,
@@ -72,14 +78,16 @@ impl<D: Device> Core<D> {
             by_set,
             sets: Array::zeros(device, 1 << ranks.len())?,
             concepts: Array::zeros(device, first as usize)?,
-            gradient: Array::zeros(device, len)?,
+            gradient: both_gradients.part(device, 0, len),
+            next_gradient: both_gradients.part(device, len, len),
+            both_gradients,
+            join: Joins::new(&mut Room::Device(device), vec![[0, 0, 2]])?,
             narrow: Array::zeros(device, len)?,
             change: Array::zeros(device, len)?,
             precisions: Array::zeros(device, len)?,
             pull: Array::zeros(device, len)?,
             residual: Array::zeros(device, len)?,
             direction: Array::zeros(device, len)?,
-            parts: Array::zeros(device, BLOCKS)?,
         })
     }
 
@@ -129,19 +137,16 @@ impl<D: Device> Sampler<D> {
     fn draw_whole_core(&self, epoch: u32, all: bool) -> Result<(), Error> {
         let (device, core, seed) = (&self.device, &self.core, self.seed);
         let (scalars, draw) = (&self.scalars, &self.draw.core);
-        self.clear_squares(&self.lead)?;
-        self.pass(&self.lead, Visit::Residuals, draw, epoch)?;
-        self.add_squares(&self.lead, &self.parts)?;
+        self.sweep(&self.lead, Visit::Residuals, draw, epoch, all)?;
         if all {
             let used = draw.len() - core.zeros.len();
             let sample = self.sample.as_ref().filter(|sample| sample.taking_part() >= PER_NUMBER * used);
             let of = sample.unwrap_or(&self.lead);
             let scale = self.lead.taking_part() as f64 / of.taking_part().max(1) as f64;
-            self.lead.ascend(device, &self.tables, &core.gradient)?;
             let len = draw.len();
             let grid = [len.div_ceil(THREADS), 1];
             let Core { shape, zero, sets, concepts, gradient, narrow, change, .. } = core;
-            let Core { precisions, pull, residual, direction, parts, .. } = core;
+            let Core { precisions, pull, residual, direction, .. } = core;
             launch!(
                 device,
                 Module::Common,
@@ -166,8 +171,7 @@ impl<D: Device> Sampler<D> {
                 narrow,
             )?;
             for step in 0..STEPS {
-                self.pass(of, Visit::Weighed, narrow, epoch)?;
-                of.ascend(device, &self.tables, gradient)?;
+                self.sweep(of, Visit::Weighed, narrow, epoch, true)?;
                 launch!(
                     device,
                     Module::Common,
@@ -191,10 +195,9 @@ impl<D: Device> Sampler<D> {
             }
             // As on a CPU: all entries say how far to go on a way that a sample has found.
             if sample.is_some() {
-                self.pass(&self.lead, Visit::Squares, narrow, epoch)?;
-                self.add_squares(&self.lead, parts)?;
+                self.sweep(&self.lead, Visit::Squares, narrow, epoch, false)?;
             }
-            let blocks = if sample.is_some() { blocks(&self.lead) as u32 } else { 0 };
+            let blocks = if sample.is_some() { self.lead.blocks() as u32 } else { 0 };
             launch!(
                 device,
                 Module::Common,
@@ -203,7 +206,7 @@ impl<D: Device> Sampler<D> {
                 STEP_THREADS,
                 8 * STEP_THREADS,
                 len as u32,
-                parts,
+                self.lead.squares(Visit::Squares),
                 blocks,
                 precisions,
                 pull,
@@ -253,10 +256,39 @@ impl<D: Device> Sampler<D> {
         self.take_squares(&self.lead, Some(epoch))
     }
 
-    /// Predicts the entries of the lead, or of its sample, by a core, and leaves in its last nodes what comes of it; or their squares
-    /// alone.
-    pub(crate) fn pass(
+    /// Predicts the entries of the lead, or of its sample, by a core: adds up what comes of it to the core's gradient, and squares.
+    pub(crate) fn sweep(
         &self,
+        parts: &Parts<D>,
+        visit: Visit,
+        core: &Array<D, f32>,
+        epoch: u32,
+        with_gradient: bool,
+    ) -> Result<(), Error> {
+        let (device, len) = (&self.device, self.draw.core.len());
+        let Core { both_gradients, gradient, next_gradient, join, .. } = &self.core;
+        for chain in parts.chains() {
+            if visit != Visit::Weighed {
+                self.clear_squares(chain)?;
+            }
+            self.pass(parts, chain, visit, core, epoch)?;
+            if visit != Visit::Weighed {
+                self.add_squares(chain, &parts.squares_of(device, chain, visit))?;
+            }
+            if with_gradient && chain.number == 0 {
+                chain.ascend(device, &self.tables, gradient)?;
+            } else if with_gradient {
+                chain.ascend(device, &self.tables, next_gradient)?;
+                join.join(device, len, both_gradients)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Predicts the entries of a part, and leaves in the last nodes what comes of it; or squares alone.
+    fn pass(
+        &self,
+        parts: &Parts<D>,
         chain: &Chain<D>,
         visit: Visit,
         core: &Array<D, f32>,
@@ -264,7 +296,7 @@ impl<D: Device> Sampler<D> {
     ) -> Result<(), Error> {
         chain.descend(&self.device, &self.tables, Which::Draw, core, false)?;
         // Tuples are those of the lead.
-        if std::ptr::eq(chain, &raw const self.lead) && self.pass_tuples(visit)? {
+        if std::ptr::eq(parts, &raw const self.lead) && self.pass_tuples(visit)? {
             return Ok(());
         }
         self.visit(chain, visit, epoch)?;
@@ -277,7 +309,9 @@ impl<D: Device> Sampler<D> {
 
     /// Visits the entries of a chain whose nodes have designs and whose leaf is the lead's.
     pub(crate) fn visit(&self, chain: &Chain<D>, visit: Visit, epoch: u32) -> Result<(), Error> {
-        let (device, seed, scalars, squares) = (&self.device, self.seed, &self.scalars, &self.pass_squares);
+        let (device, scalars, squares) = (&self.device, &self.scalars, &self.pass_squares);
+        // Entries of other parts have other signs.
+        let seed = self.seed ^ (chain.number as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let (pad, factor) = (self.pads[chain.leaf], &self.lead_rows);
         let (nodes, node_roots) = self.tables.last(chain);
         let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
@@ -357,11 +391,11 @@ impl<D: Device> Sampler<D> {
         launch!(&self.device, Module::Common, "add_parts", grid, THREADS, room, squares, count as u64, parts)
     }
 
-    /// Adds up the parts and, if there is an epoch, draws the precision of entries.
-    pub(crate) fn take_squares(&self, chain: &Chain<D>, epoch: Option<u32>) -> Result<(), Error> {
+    /// Adds up the squared errors of all parts and, if there is an epoch, draws the precision of entries.
+    pub(crate) fn take_squares(&self, parts: &Parts<D>, epoch: Option<u32>) -> Result<(), Error> {
         let (draws, epoch) = (u32::from(epoch.is_some()), epoch.unwrap_or(0));
-        let (count, entries, seed) = (blocks(chain) as u32, chain.taking_part() as u64, self.seed);
-        let (parts, scalars) = (&self.parts, &self.scalars);
+        let (count, entries, seed) = (parts.blocks() as u32, parts.taking_part() as u64, self.seed);
+        let (parts, scalars) = (parts.squares(Visit::Residuals), &self.scalars);
         launch!(
             &self.device,
             Module::Common,
@@ -387,6 +421,6 @@ fn lanes(pad: usize) -> Option<(Module, usize)> {
 }
 
 /// How many blocks add up the squared errors of a chain.
-fn blocks<D: Device>(chain: &Chain<D>) -> usize {
+pub(crate) fn blocks<D: Device>(chain: &Chain<D>) -> usize {
     chain.leaves.slots.div_ceil(THREADS).clamp(1, BLOCKS)
 }

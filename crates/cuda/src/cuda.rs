@@ -212,8 +212,31 @@ impl Drop for CudaMemory {
     }
 }
 
+/// Pages of the host that stay where they are, so that a GPU copies them without a detour.
+pub struct CudaKept {
+    context: Arc<Context>,
+    address: *mut c_void,
+    bytes: usize,
+}
+
+// SAFETY: nobody else has the address, and the bytes are only read once they are there.
+unsafe impl Send for CudaKept {}
+// SAFETY: as above.
+unsafe impl Sync for CudaKept {}
+
+impl Drop for CudaKept {
+    fn drop(&mut self) {
+        // Copies that have begun are over first; there is nobody to tell of a failure.
+        if self.context.bind().is_ok() && result::ctx::synchronize().is_ok() {
+            // SAFETY: it was allocated once, and nothing reads it any more.
+            let _ = unsafe { result::free_host(self.address) };
+        }
+    }
+}
+
 impl Device for CudaDevice {
     type Memory = CudaMemory;
+    type Kept = CudaKept;
 
     fn alloc(&self, bytes: usize) -> Result<CudaMemory, Error> {
         self.context.bind()?;
@@ -246,6 +269,26 @@ impl Device for CudaDevice {
         // SAFETY: there are so many bytes, and the driver waits for kernels before it copies them.
         unsafe { result::memcpy_dtoh_sync(bytes, memory.address) }
             .map_err(|error| failed("cuMemcpyDtoH", error))
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<CudaKept, Error> {
+        self.context.bind()?;
+        // SAFETY: it is freed when it is dropped; no length is none that the driver would refuse.
+        let address = unsafe { result::malloc_host(bytes.len().max(16), 0) };
+        let address = address.map_err(|error| failed("cuMemHostAlloc", error))?;
+        // SAFETY: there is room for the bytes, of which nobody else knows.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.cast(), bytes.len()) };
+        Ok(CudaKept { context: self.context.clone(), address, bytes: bytes.len() })
+    }
+
+    fn upload(&self, memory: &CudaMemory, from: &CudaKept) -> Result<(), Error> {
+        assert!(from.bytes <= memory.bytes, "more bytes than there is room for");
+        self.context.bind()?;
+        // SAFETY: so many bytes were put there, and nobody changes them.
+        let bytes = unsafe { std::slice::from_raw_parts(from.address.cast::<u8>(), from.bytes) };
+        // SAFETY: there is room for the bytes, which stay until copies are over; kernels are launched on the same stream.
+        unsafe { result::memcpy_htod_async(memory.address, bytes, std::ptr::null_mut()) }
+            .map_err(|error| failed("cuMemcpyHtoDAsync", error))
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {

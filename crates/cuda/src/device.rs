@@ -1,6 +1,8 @@
 //! What runs kernels: a GPU, or in tests an emulator of one.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
 
@@ -44,6 +46,8 @@ pub struct Launch<'a> {
 pub trait Device {
     /// Memory of the device, freed when it is dropped.
     type Memory;
+    /// Bytes of the host, where the device copies them from fastest.
+    type Kept;
 
     /// So many bytes, all zero.
     ///
@@ -66,6 +70,19 @@ pub trait Device {
     /// If the device fails, also in what was launched before.
     fn get(&self, memory: &Self::Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
+    /// Keeps bytes on the host.
+    ///
+    /// # Errors
+    /// If there is no room.
+    fn keep(&self, bytes: &[u8]) -> Result<Self::Kept, Error>;
+
+    /// Begins to copy what is kept to the beginning of memory, which must be as long: behind all that was launched before, and before
+    /// what is launched after it.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn upload(&self, memory: &Self::Memory, from: &Self::Kept) -> Result<(), Error>;
+
     /// Begins a kernel.
     ///
     /// # Errors
@@ -87,16 +104,42 @@ pub trait Device {
 
 /// A list of numbers on a device.
 pub(crate) struct Array<D: Device, T> {
-    memory: D::Memory,
+    place: Place<D>,
     len: usize,
     numbers: PhantomData<T>,
+}
+
+/// Where a list is.
+enum Place<D: Device> {
+    Own(D::Memory),
+    /// So many bytes behind an address in memory of something else, which outlives all launches that the list is given to.
+    Within(Arc<AtomicU64>, u64),
 }
 
 impl<D: Device, T: Pod> Array<D, T> {
     pub(crate) fn zeros(device: &D, len: usize) -> Result<Self, Error> {
         // No device has memory of no length.
         let memory = device.alloc((len * size_of::<T>()).max(16))?;
-        Ok(Array { memory, len, numbers: PhantomData })
+        Ok(Array { place: Place::Own(memory), len, numbers: PhantomData })
+    }
+
+    /// A list that lies so many bytes behind an address, wherever that is when it is asked for.
+    pub(crate) fn within(base: Arc<AtomicU64>, offset: usize, len: usize) -> Self {
+        Array { place: Place::Within(base, offset as u64), len, numbers: PhantomData }
+    }
+
+    /// Some of its numbers, as a list that is of use for as long as this one is there.
+    pub(crate) fn part(&self, device: &D, first: usize, len: usize) -> Self {
+        assert!(first + len <= self.len, "numbers behind the last");
+        Array::within(Arc::new(AtomicU64::new(self.address(device))), first * size_of::<T>(), len)
+    }
+
+    /// Its own memory.
+    pub(crate) fn memory(&self) -> Result<&D::Memory, Error> {
+        match &self.place {
+            Place::Own(memory) => Ok(memory),
+            Place::Within(..) => Err(Error::Problem("the list has no memory of its own".to_owned())),
+        }
     }
 
     pub(crate) fn new(device: &D, values: &[T]) -> Result<Self, Error> {
@@ -124,19 +167,22 @@ impl<D: Device, T: Pod> Array<D, T> {
 
     pub(crate) fn put(&mut self, device: &D, values: &[T]) -> Result<(), Error> {
         assert_eq!(values.len(), self.len, "a list of another length");
-        device.put(&mut self.memory, bytemuck::cast_slice(values))
+        match &mut self.place {
+            Place::Own(memory) => device.put(memory, bytemuck::cast_slice(values)),
+            Place::Within(..) => self.memory().map(|_| ()),
+        }
     }
 
     pub(crate) fn get(&self, device: &D) -> Result<Vec<T>, Error> {
         let mut values = vec![T::zeroed(); self.len];
-        device.get(&self.memory, bytemuck::cast_slice_mut(&mut values))?;
+        device.get(self.memory()?, bytemuck::cast_slice_mut(&mut values))?;
         Ok(values)
     }
 
     /// Copies the first numbers.
     pub(crate) fn get_first(&self, device: &D, values: &mut [T]) -> Result<(), Error> {
         assert!(values.len() <= self.len, "more numbers than there are");
-        device.get(&self.memory, bytemuck::cast_slice_mut(values))
+        device.get(self.memory()?, bytemuck::cast_slice_mut(values))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -144,7 +190,10 @@ impl<D: Device, T: Pod> Array<D, T> {
     }
 
     pub(crate) fn address(&self, device: &D) -> u64 {
-        device.address(&self.memory)
+        match &self.place {
+            Place::Own(memory) => device.address(memory),
+            Place::Within(base, offset) => base.load(Ordering::Relaxed) + offset,
+        }
     }
 }
 

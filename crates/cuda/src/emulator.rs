@@ -60,6 +60,7 @@ fn library(module: Module) -> &'static Library {
 
 impl Device for Emulator {
     type Memory = EmulatorMemory;
+    type Kept = Vec<u8>;
 
     fn alloc(&self, bytes: usize) -> Result<EmulatorMemory, Error> {
         Ok(EmulatorMemory((0..bytes.div_ceil(16)).map(|_| UnsafeCell::new(0)).collect()))
@@ -80,6 +81,17 @@ impl Device for Emulator {
         assert!(bytes.len() <= 16 * memory.0.len());
         // SAFETY: there are so many bytes, and no kernel is running.
         unsafe { std::ptr::copy_nonoverlapping(memory.0.as_ptr().cast(), bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(bytes.to_vec())
+    }
+
+    fn upload(&self, memory: &EmulatorMemory, from: &Vec<u8>) -> Result<(), Error> {
+        assert!(from.len() <= 16 * memory.0.len());
+        // SAFETY: there is room for the bytes, and no kernel is running.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), memory.0.as_ptr() as *mut u8, from.len()) };
         Ok(())
     }
 

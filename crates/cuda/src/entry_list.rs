@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::chain::THREADS;
 use crate::device::{Array, Device, Module, launch};
+use crate::stage::Room;
 
 /// Entries as kernels read them, see `Entry` in device.h. Those that are held out are of a row, or a node, that is zero, and have a
 /// value of zero, so that they add nothing to any sum.
@@ -17,7 +18,7 @@ pub(crate) struct EntryList<D: Device> {
 impl<D: Device> EntryList<D> {
     /// Entries by their ids and values. Those in places `held` are held out; `nothing` is the id of what is zero.
     pub(crate) fn new(
-        device: &D,
+        room: &mut Room<'_, D>,
         (ids, values): (&[u32], &[f32]),
         held: &[u32],
         nothing: u32,
@@ -25,8 +26,9 @@ impl<D: Device> EntryList<D> {
         let mut words = words(ids, values);
         let later: Vec<u64> = held.iter().map(|&place| words[place as usize]).collect();
         held.iter().for_each(|&place| words[place as usize] = u64::from(nothing));
-        let late = || Ok::<_, Error>((Array::new(device, held)?, Array::new(device, &later)?));
-        Ok(EntryList { words: Array::new(device, &words)?, held: (!held.is_empty()).then(late).transpose()? })
+        let words = room.list(&words)?;
+        let held = if held.is_empty() { None } else { Some((room.list(held)?, room.list(&later)?)) };
+        Ok(EntryList { words, held })
     }
 
     /// Lets those take part that are held out.

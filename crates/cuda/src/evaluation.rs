@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::arrange::{Arranged, Entries, MOST_NUMBERS};
-use crate::chain::{Chain, Frame, Purpose, Which};
+use crate::arrange::{Entries, MOST_NUMBERS, Shape};
+use crate::chain::{Frame, Which};
+use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch};
+use crate::parts::Parts;
 use crate::sampler::Sampler;
 use crate::scalars;
 
 /// Entries to evaluate on, of the sampler that made it.
 pub struct Evaluation<D: Device> {
-    /// It has addresses of the sampler's memory, which only that sampler's launches follow.
-    chain: Chain<D>,
+    /// They have addresses of the sampler's memory, which only that sampler's launches follow.
+    pub(crate) parts: Parts<D>,
     identity: Arc<()>,
 }
 
 impl<D: Device> Sampler<D> {
-    /// Puts entries on the device. The row behind the last of a mode stands for those that are not known, and is the mean of all.
+    /// Puts entries on the device, or keeps them on the host if that has no room for them. The row behind the last of a mode stands for those that are not known, and is the mean of all.
     ///
     /// # Errors
     /// If they name other rows, or there is no room for them.
@@ -25,19 +27,18 @@ impl<D: Device> Sampler<D> {
         self.check()?;
         let rows: Vec<usize> = self.rows.iter().map(|rows| rows + 1).collect();
         entries.check(&rows)?;
-        let leaf = self.lead.leaf;
+        let leaf = self.lead.leaf();
         let mut wide = self.ranks.clone();
         wide[leaf] = self.pads[leaf];
-        let arranged = Arranged::new((&entries, &[]), &rows, &wide, leaf, MOST_NUMBERS);
+        let shape = Shape { rows: &rows, ranks: &wide, leaf, most: MOST_NUMBERS };
         let models = [&self.draw, &self.mean_model];
         let frame =
             Frame { device: &self.device, rows: &self.rows, ranks: &self.ranks, models, roots: &self.roots };
-        let chain = Chain::new(&frame, &arranged, Purpose::Errors)?;
-        self.tables.fit(&self.device, &chain)?;
-        if self.pass_squares.len() < chain.leaves.slots {
-            self.pass_squares = Array::zeros(&self.device, chain.leaves.slots)?;
+        let parts = Parts::to_evaluate(&frame, &mut self.tables, &entries, &shape, self.part)?;
+        if self.pass_squares.len() < parts.slots() {
+            self.pass_squares = Array::zeros(&self.device, parts.slots())?;
         }
-        Ok(Evaluation { chain, identity: self.identity.clone() })
+        Ok(Evaluation { parts, identity: self.identity.clone() })
     }
 
     /// The sum of squared errors over a set of entries, or over those of training: of the mean of draws, or of the draw itself.
@@ -83,12 +84,14 @@ impl<D: Device> Sampler<D> {
                 factor
             )?;
         }
-        let chain = of.map_or(&self.lead, |of| &of.chain);
-        chain.descend(device, &self.tables, which, &model.core, false)?;
-        self.clear_squares(chain)?;
-        self.errors(chain, model, range)?;
-        self.add_squares(chain, &self.parts)?;
-        self.take_squares(chain, None)?;
+        let parts = of.map_or(&self.lead, |of| &of.parts);
+        for chain in parts.chains() {
+            chain.descend(device, &self.tables, which, &model.core, false)?;
+            self.clear_squares(chain)?;
+            self.errors(chain, model, range)?;
+            self.add_squares(chain, &parts.squares_of(device, chain, Visit::Residuals))?;
+        }
+        self.take_squares(parts, None)?;
         Ok(self.scalars.get(device)?[scalars::SQUARES])
     }
 

@@ -58,12 +58,12 @@ impl<D: Device> Sampler<D> {
     pub fn join(&mut self) -> Result<(), Error> {
         self.check_ranks()?;
         let Some(held) = self.held.take() else { return Ok(()) };
-        self.outdate(self.lead.leaf);
+        self.outdate(self.lead.leaf());
         self.lost = true;
-        let device = &self.device;
-        self.lead.entries.join(device)?;
-        self.sample.iter_mut().try_for_each(|sample| sample.entries.join(device))?;
-        self.work.iter_mut().flatten().try_for_each(|work| work.join(device))?;
+        let (device, tables) = (&self.device, &self.tables);
+        self.lead.join(device, tables)?;
+        self.sample.iter_mut().try_for_each(|sample| sample.join(device, tables))?;
+        self.work.iter_mut().flatten().try_for_each(|work| work.join(device, tables))?;
         for (mode, counts) in held.counts.iter().enumerate() {
             self.counts[mode].put(device, counts)?;
             self.telling[mode] = Array::new(device, &telling(counts, self.row_noise))?;

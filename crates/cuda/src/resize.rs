@@ -53,20 +53,11 @@ impl<D: Device> Sampler<D> {
     fn fold_anew(&mut self) -> Result<(), Error> {
         let (device, rows, ranks, pads) = (&self.device, &self.rows, &self.ranks, &self.pads);
         let frame = Frame { device, rows, ranks, models: [&self.draw, &self.mean_model], roots: &self.roots };
-        let leaf = self.lead.leaf;
-        self.lead.resize(&frame)?;
+        let leaf = self.lead.leaf();
+        self.lead.resize(&frame, &mut self.tables)?;
         self.lead_rows.grow(device, (rows[leaf] + BEHIND) * stride(pads[leaf]))?;
-        self.tables.fit(device, &self.lead)?;
-        if let Some(sample) = &mut self.sample {
-            sample.resize(&frame)?;
-            self.tables.fit(device, sample)?;
-        }
-        for work in self.work.iter_mut().flatten() {
-            work.resize(&frame)?;
-            if let Some(chain) = work.chain() {
-                self.tables.fit(device, chain)?;
-            }
-        }
+        self.sample.iter_mut().try_for_each(|sample| sample.resize(&frame, &mut self.tables))?;
+        self.work.iter_mut().flatten().try_for_each(|work| work.resize(&frame, &mut self.tables))?;
         if let Some(tuples) = &mut self.tuples {
             tuples.resize(&frame, leaf)?;
         }

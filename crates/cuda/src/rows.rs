@@ -1,12 +1,17 @@
 //! Sums over the entries of rows, and draws of rows from them.
 
+use rayon::prelude::*;
+
 use crate::Error;
-use crate::by_row::ByRow;
-use crate::chain::{Chain, Frame, Which, Work};
+use crate::arrange::Order;
+use crate::by_row::{ByRow, places_by_row};
+use crate::chain::{Chain, Frame, Joins, Purpose, Tables, Which};
 use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
 use crate::entry_list::EntryList;
-use crate::sampler::Sampler;
-use crate::tasks::longest;
+use crate::parts;
+use crate::sampler::{Sampler, sums_len};
+use crate::stage::Room;
+use crate::tasks::{self, Task, Tasks, longest};
 
 /// How many tasks there are at least, if these have no fewer entries and no more.
 const TASKS: (usize, [u32; 2]) = (1 << 15, [128, 2048]);
@@ -21,10 +26,19 @@ const BLOCKS: usize = 512;
 
 /// The entries of a mode's rows.
 pub(crate) struct RowWork<D: Device> {
+    /// One, if they are on the device.
+    stretches: Vec<Stretch<D>>,
+    joins: Joins<D>,
+    slots: usize,
+}
+
+/// The entries of some tasks.
+struct Stretch<D: Device> {
     /// The chain whose nodes have the designs; none if it is the lead.
     chain: Option<Chain<D>>,
     entries: EntryList<D>,
-    work: Work<D>,
+    tasks: Array<D, u32>,
+    count: usize,
 }
 
 impl<D: Device> RowWork<D> {
@@ -35,31 +49,78 @@ impl<D: Device> RowWork<D> {
         nodes: usize,
         by_row: &ByRow<f32>,
     ) -> Result<Self, Error> {
-        Ok(RowWork {
-            chain,
-            entries: EntryList::new(device, (&by_row.ids, &by_row.values), &by_row.held, nodes as u32)?,
-            work: Work::new(device, &by_row.starts, longest(by_row.ids.len(), TASKS.0, TASKS.1))?,
-        })
+        let Tasks { tasks, splits, slots } = Tasks::new(&by_row.starts, most(by_row.ids.len()));
+        let mut room = Room::Device(device);
+        let joins = Joins::new(&mut room, splits)?;
+        Ok(RowWork { stretches: vec![Stretch::new(&mut room, chain, nodes, by_row, &tasks)?], joins, slots })
+    }
+
+    /// Of entries on the host, with about so many in each stretch.
+    pub(crate) fn on_host(
+        frame: &Frame<'_, D>,
+        tables: &mut Tables<D>,
+        (ordered, rows): (&dyn Order, usize),
+        len: usize,
+    ) -> Result<Self, Error> {
+        let device = frame.device;
+        let (starts, places) = places_by_row(rows, &ordered.leaf_rows());
+        let mut tasks = Tasks::new(&starts, most(places.len()));
+        let joins = Joins::new(&mut Room::Device(device), std::mem::take(&mut tasks.splits))?;
+        let slots = tasks.slots;
+        let mut stretches: Vec<Stretch<D>> = Vec::new();
+        for tasks::Stretch { tasks, elements } in tasks.stretches(len) {
+            // Entries of a row stay in their order.
+            let mut places = places[elements].to_vec();
+            places.par_sort_unstable();
+            let arranged = ordered.some(&places);
+            let mut room = tables.stage.room();
+            let first = stretches.first().and_then(|stretch| stretch.chain.as_ref());
+            let mut chain = Chain::new(frame, &mut room, &arranged, Purpose::Rows, first)?;
+            let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows));
+            let mut stretch = Stretch::new(&mut room, None, nodes, &by_row, &tasks)?;
+            (chain.part, chain.number) = (room.close(device)?, stretches.len());
+            tables.fit(device, &chain)?;
+            stretch.chain = Some(chain);
+            stretches.push(stretch);
+        }
+        Ok(RowWork { stretches, joins, slots })
     }
 
     /// Has designs of other ranks from now on.
-    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>) -> Result<(), Error> {
-        self.chain.as_mut().map_or(Ok(()), |chain| chain.resize(frame))
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, tables: &mut Tables<D>) -> Result<(), Error> {
+        parts::resize(self.stretches.iter_mut().filter_map(|stretch| stretch.chain.as_mut()), frame, tables)
     }
 
     /// Lets entries take part that are held out.
-    pub(crate) fn join(&mut self, device: &D) -> Result<(), Error> {
-        self.entries.join(device)
-    }
-
-    pub(crate) fn chain(&self) -> Option<&Chain<D>> {
-        self.chain.as_ref()
+    pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
+        self.stretches.iter_mut().try_for_each(|Stretch { chain, entries, .. }| match chain {
+            Some(chain) => chain.change(device, tables, |_| entries.join(device)),
+            None => entries.join(device),
+        })
     }
 
     /// How many sums there are at a time.
     pub(crate) fn slots(&self) -> usize {
-        self.work.slots
+        self.slots
     }
+}
+
+impl<D: Device> Stretch<D> {
+    fn new(
+        room: &mut Room<'_, D>,
+        chain: Option<Chain<D>>,
+        nodes: usize,
+        by_row: &ByRow<f32>,
+        tasks: &[Task],
+    ) -> Result<Self, Error> {
+        let entries = EntryList::new(room, (&by_row.ids, &by_row.values), &by_row.held, nodes as u32)?;
+        Ok(Stretch { chain, entries, tasks: room.list(tasks.as_flattened())?, count: tasks.len() })
+    }
+}
+
+/// The most entries of a task, where there are so many in all.
+fn most(entries: usize) -> u32 {
+    longest(entries, TASKS.0, TASKS.1)
 }
 
 /// Where sums of a padded rank are, if it has a module: the tasks that a block has, and the shared memory. `lists` of products, see
@@ -88,29 +149,34 @@ impl<D: Device> Sampler<D> {
         if self.sum_tuples(mode, epoch)? {
             return Ok(());
         }
-        let Some(RowWork { chain, entries, work }) = &self.work[mode] else { return Ok(()) };
-        let chain = chain.as_ref().unwrap_or(&self.lead);
-        chain.descend(&self.device, &self.tables, Which::Draw, &self.draw.core, true)?;
-        let sums = [&self.sums, &self.squares];
-        let (designs, _) = self.tables.last(chain);
-        self.sum_tasks(self.pads[mode], work, entries.words(), designs, None, sums)
+        let Some(RowWork { stretches, joins, .. }) = &self.work[mode] else { return Ok(()) };
+        let (device, pad, sums) = (&self.device, self.pads[mode], [&self.sums, &self.squares]);
+        for Stretch { chain, entries, tasks, count } in stretches {
+            let chain = chain.as_ref().unwrap_or(self.lead.first());
+            chain.descend(device, &self.tables, Which::Draw, &self.draw.core, true)?;
+            let (designs, _) = self.tables.last(chain);
+            self.sum_tasks(pad, (tasks, *count), entries.words(), designs, None, sums)?;
+        }
+        joins.join(device, sums_len(pad), sums[0])?;
+        joins.join(device, 1, sums[1])
     }
 
-    /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them.
+    /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them. Targets that tasks
+    /// share have theirs in several slots.
     pub(crate) fn sum_tasks(
         &self,
         pad: usize,
-        work: &Work<D>,
+        (tasks, count): (&Array<D, u32>, usize),
         entries: &Array<D, u64>,
         designs: &Array<D, f32>,
         signs: Option<(u64, u32)>,
         [sums, squares]: [&Array<D, f32>; 2],
     ) -> Result<(), Error> {
-        let (device, tasks) = (&self.device, &work.tasks);
+        let device = &self.device;
         let lists = if signs.is_some() { 2 } else { 1 };
         if let Some((module, tasks_of_block, shared)) = module(pad, lists, self.tensor) {
-            let grid = [work.count.div_ceil(tasks_of_block), 1];
-            let count = work.count as u32;
+            let grid = [count.div_ceil(tasks_of_block), 1];
+            let count = count as u32;
             match signs {
                 None => {
                     launch!(
@@ -135,17 +201,16 @@ impl<D: Device> Sampler<D> {
                     squares
                 )?,
             }
+            Ok(())
         } else {
             let staged = (SHARED / 4 / (pad + 1)).clamp(1, STAGED);
-            let (grid, shared, pad) = ([work.count, 1], staged * (pad + 1) * 4, pad as u32);
+            let (grid, shared, pad) = ([count, 1], staged * (pad + 1) * 4, pad as u32);
             let (module, staged) = (Module::Common, staged as u32);
             launch!(
                 device, module, "sums_any", grid, THREADS, shared, pad, staged, tasks, entries, designs,
                 sums, squares
-            )?;
+            )
         }
-        work.join(device, pad * (pad + 1) / 2 + lists * pad, sums)?;
-        work.join(device, 1, squares)
     }
 
     /// Draws rows from their sums.

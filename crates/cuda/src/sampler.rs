@@ -3,25 +3,24 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::arrange::{Arranged, MOST_NUMBERS};
-use crate::chain::{BEHIND, Chain, Frame, Model, Purpose, THREADS, Tables};
+use crate::chain::{BEHIND, Frame, Model, THREADS, Tables};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::graph::Graphs;
 use crate::held::{Held, counted};
+use crate::lists::{Lists, lead};
+use crate::parts::Parts;
 use crate::rows::{RowWork, scratch};
 use crate::scalars;
-use crate::setup::{Form, Setup};
+use crate::setup::Setup;
 use crate::shares::telling;
 use crate::state::{State, natural_len};
 use crate::terms::Terms;
 use crate::transfer::check_state;
-use crate::tuples::{Tuples, are_worth};
+use crate::tuples::Tuples;
 
 /// The core stays as it starts, and shares stay 1, until the rows have found their places.
 const CORE_FROM: u32 = 4;
-/// A sample has one in so many entries at least.
-const MOST_EVERY: usize = 16;
 /// Blocks of sums over rows.
 pub(crate) const BLOCKS: usize = 264;
 
@@ -29,6 +28,16 @@ pub(crate) const BLOCKS: usize = 264;
 pub(crate) struct Mean<D: Device> {
     pub(crate) natural: Vec<Array<D, f32>>,
     pub(crate) shares: Vec<Array<D, f32>>,
+}
+
+impl<D: Device> Mean<D> {
+    /// That of no draws.
+    pub(crate) fn new(device: &D, rows: &[usize], ranks: &[usize]) -> Result<Self, Error> {
+        let natural = rows.iter().zip(ranks);
+        let natural = natural.map(|(rows, &rank)| Array::zeros(device, rows * natural_len(rank)));
+        let shares = rows.iter().map(|&rows| Array::new(device, &vec![1.0; rows]));
+        Ok(Mean { natural: natural.collect::<Result<_, _>>()?, shares: shares.collect::<Result<_, _>>()? })
+    }
 }
 
 /// A problem and the state of its model, on a device.
@@ -56,10 +65,12 @@ pub struct Sampler<D: Device> {
     pub(crate) scalars: Array<D, f64>,
     pub(crate) core: Core<D>,
     pub(crate) tables: Tables<D>,
-    /// The chain whose entries the core is drawn from.
-    pub(crate) lead: Chain<D>,
-    /// That of a sample of them, if they are many.
-    pub(crate) sample: Option<Chain<D>>,
+    /// The entries that the core is drawn from.
+    pub(crate) lead: Parts<D>,
+    /// A sample of them, if they are many.
+    pub(crate) sample: Option<Parts<D>>,
+    /// How many a part has of those that stay on the host.
+    pub(crate) part: usize,
     /// The rows of its leaf as sums read them, which passes do as well.
     pub(crate) lead_rows: Array<D, f32>,
     /// For each mode the entries of its rows; none where sums over tuples take their place.
@@ -99,7 +110,6 @@ impl<D: Device> Sampler<D> {
         setup.check()?;
         let Setup { rows, ranks, entries, held, .. } = *setup;
         check_state(start, rows, ranks)?;
-        let order = rows.len();
         let pads: Vec<usize> = ranks.iter().map(|&rank| pad(rank)).collect();
         let [draw, mean_model] = [Model::zeros(&device, rows, ranks)?, Model::zeros(&device, rows, ranks)?];
         let roots: Vec<Array<D, f32>> = rows
@@ -107,60 +117,24 @@ impl<D: Device> Sampler<D> {
             .map(|rows| Array::new(&device, &vec![1.0; rows + BEHIND]))
             .collect::<Result<_, _>>()?;
         let frame = Frame { device: &device, rows, ranks, models: [&draw, &mean_model], roots: &roots };
-        let wide = |leaf: usize| -> Vec<usize> {
-            (0..order).map(|mode| if mode == leaf { pads[mode] } else { ranks[mode] }).collect()
-        };
-        let arrange = |leaf: usize| Arranged::new((&entries, held), rows, &wide(leaf), leaf, MOST_NUMBERS);
-        // The mode with the most rows has the fewest combinations of all others.
-        let lead = (0..order).max_by_key(|&mode| (rows[mode], std::cmp::Reverse(mode))).unwrap_or(0);
-        let mut tables = Tables::new(&device)?;
-        let every = (entries.values.len() / setup.sample.max(1)).clamp(1, MOST_EVERY);
-        let (arranged, sample) =
-            Arranged::with_sample((&entries, held), rows, &wide(lead), lead, MOST_NUMBERS, every);
-        let chain = Chain::new(&frame, &arranged, Purpose::Core)?;
-        tables.fit(&device, &chain)?;
-        let sample = sample.map(|sample| Chain::new(&frame, &sample, Purpose::Core)).transpose()?;
-        sample.iter().try_for_each(|sample| tables.fit(&device, sample))?;
-        let slots = chain.leaves.slots;
-        let (possible, worth) = are_worth(&arranged, &pads);
-        let tuples = match setup.form {
-            Form::Tuples if !possible => {
-                return Err(Error::Problem(
-                    "there are too many tuples, or concepts, for sums over tuples".to_owned(),
-                ));
-            }
-            Form::Tuples => true,
-            Form::Auto => possible && worth,
-            Form::Entries => false,
-        };
-        let tuples = tuples.then(|| Tuples::new(&frame, &arranged, rows, &pads, slots)).transpose();
-        let tuples = match tuples {
-            // Sums over entries may need less.
-            Err(Error::OutOfMemory(_)) if setup.form == Form::Auto => None,
-            tuples => tuples?,
-        };
-        let mut work: Vec<Option<RowWork<D>>> = (0..order).map(|_| None).collect();
-        let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows[lead]));
-        work[lead] = Some(RowWork::new(&device, None, nodes, &by_row)?);
-        drop(arranged);
-        for mode in (0..order).filter(|&mode| mode != lead && tuples.is_none()) {
-            let arranged = arrange(mode);
-            let chain = Chain::new(&frame, &arranged, Purpose::Rows)?;
-            tables.fit(&device, &chain)?;
-            let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows[mode]));
-            work[mode] = Some(RowWork::new(&device, Some(chain), nodes, &by_row)?);
-        }
         let (counts, held) = counted(&entries, held, rows);
-        let lead = chain;
-        let row_slots = |mode: usize| slots_of(mode, &work, tuples.as_ref());
         let telling = counts.iter().map(|counts| telling(counts, setup.row_noise));
         let telling = telling.map(|rows| Array::new(&device, &rows)).collect::<Result<_, _>>()?;
-        let most = |of: &dyn Fn(usize) -> usize| (0..order).map(of).max().unwrap_or(0);
+        let most = |of: &dyn Fn(usize) -> usize| (0..rows.len()).map(of).max().unwrap_or(0);
+        // What has to be on the device is there first, so that entries have what room is left.
+        let core = Core::new(&device, ranks, setup.zero, setup.relevant, setup.by_set)?;
+        let scratch = Array::zeros(&device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?;
+        let errors = Array::zeros(&device, most(&|mode| rows[mode]))?;
+        let bare = Array::zeros(&device, most(&|mode| rows[mode] * ranks[mode]))?;
+        let counts = counts.iter().map(|counts| Array::new(&device, counts)).collect::<Result<_, _>>()?;
+        let leaf = lead(rows);
+        let lead_rows = Array::zeros(&device, (rows[leaf] + BEHIND) * stride(pads[leaf]))?;
+        let parts = Array::zeros(&device, parts_len(&pads))?;
+        let lists = Lists::new(&frame, setup)?;
         let mut sampler = Sampler {
             identity: Arc::new(()),
             whole: true,
             lost: false,
-            core: Core::new(&device, ranks, setup.zero, setup.relevant, setup.by_set)?,
             row_noise: setup.row_noise,
             tensor: device.has_tensor_cores(),
             rows: rows.to_vec(),
@@ -168,32 +142,34 @@ impl<D: Device> Sampler<D> {
             seed: setup.seed,
             mean: None,
             scalars: Array::zeros(&device, scalars::COUNT)?,
-            scratch: Array::zeros(&device, most(&|mode| scratch(rows[mode], ranks[mode], pads[mode])))?,
-            sums: Array::zeros(&device, most(&|mode| row_slots(mode) * sums_len(pads[mode])))?,
-            squares: Array::zeros(&device, most(&row_slots))?,
-            errors: Array::zeros(&device, most(&|mode| rows[mode]))?,
-            parts: Array::zeros(&device, parts_len(&pads))?,
-            pass_squares: Array::zeros(&device, lead.leaves.slots)?,
-            bare: Array::zeros(&device, most(&|mode| rows[mode] * ranks[mode]))?,
             scales: ranks.iter().map(|&rank| Array::zeros(&device, rank)).collect::<Result<_, _>>()?,
             all_scales: Array::zeros(&device, ranks.iter().sum())?,
-            counts: counts.iter().map(|counts| Array::new(&device, counts)).collect::<Result<_, _>>()?,
+            core,
+            scratch,
+            errors,
+            parts,
+            bare,
+            counts,
+            lead_rows,
             telling,
             held,
             logs: Array::zeros(&device, 22)?,
-            means: (0..order).map(|_| None).collect(),
-            terms: (0..order).map(|_| None).collect(),
-            graphs: (0..order).map(|_| None).collect(),
-            lead_rows: Array::zeros(&device, (rows[lead.leaf] + BEHIND) * stride(pads[lead.leaf]))?,
+            means: (0..rows.len()).map(|_| None).collect(),
+            terms: (0..rows.len()).map(|_| None).collect(),
+            graphs: (0..rows.len()).map(|_| None).collect(),
+            part: setup.part,
             pads,
             draw,
             mean_model,
             roots,
-            tables,
-            lead,
-            sample,
-            work,
-            tuples,
+            tables: lists.tables,
+            lead: lists.entries.lead,
+            sample: lists.entries.sample,
+            work: lists.entries.work,
+            tuples: lists.entries.tuples,
+            sums: lists.sums,
+            squares: lists.squares,
+            pass_squares: lists.pass_squares,
             device,
         };
         sampler.restore(start)?;
@@ -316,7 +292,7 @@ impl<D: Device> Sampler<D> {
     #[must_use]
     pub fn modes_with_last(&self, is_last: impl Fn(usize) -> bool) -> Vec<usize> {
         // Sums over tuples are those of the lead's rows.
-        let first = self.tuples.as_ref().map(|_| self.lead.leaf);
+        let first = self.tuples.as_ref().map(|_| self.lead.leaf());
         let mut rest: Vec<usize> = (0..self.rows.len()).filter(|&mode| Some(mode) != first).collect();
         rest.sort_by_key(|&mode| is_last(mode));
         first.into_iter().chain(rest).collect()
@@ -356,18 +332,14 @@ impl<D: Device> Sampler<D> {
 
     /// Says that the rows or the shares of a mode are about to change.
     pub(crate) fn outdate(&mut self, mode: usize) {
-        if mode == self.lead.leaf {
+        if mode == self.lead.leaf() {
             self.tuples.iter_mut().for_each(Tuples::outdate);
         }
     }
 
     /// Room for a mean, and that of no draws.
     pub(crate) fn no_mean(&self) -> Result<Mean<D>, Error> {
-        let device = &self.device;
-        let natural = self.rows.iter().zip(&self.ranks);
-        let natural = natural.map(|(rows, &rank)| Array::zeros(device, rows * natural_len(rank)));
-        let shares = self.rows.iter().map(|&rows| Array::new(device, &vec![1.0; rows]));
-        Ok(Mean { natural: natural.collect::<Result<_, _>>()?, shares: shares.collect::<Result<_, _>>()? })
+        Mean::new(&self.device, &self.rows, &self.ranks)
     }
 
     /// Takes the rest of a draw into the mean: the core and the noise. Nothing if [`Sampler::draw_rows`] has begun no mean.

@@ -13,7 +13,7 @@ impl<D: Device> Sampler<D> {
     /// # Errors
     /// If the device fails.
     pub fn rescale(&mut self, epoch: u32) -> Result<(), Error> {
-        self.outdate(self.lead.leaf);
+        self.outdate(self.lead.leaf());
         self.change(|sampler| sampler.rescale_all(epoch))
     }
 

@@ -11,6 +11,9 @@ const MOST_ROWS: usize = (u32::MAX - (1 << 20)) as usize;
 /// As many as the host's sampler has at least.
 const SAMPLED: usize = 1 << 16;
 
+/// So many that launches are nothing beside copies, and so few that designs of large ranks have room.
+const PART: usize = 1 << 22;
+
 /// How sums over entries are computed; all give the same up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,6 +27,9 @@ pub enum Form {
     /// mode with the most rows is drawn first. Squared errors are differences of sums here: where the noise is
     /// below about a thousandth of the values, [`Form::Entries`] tells it better.
     Tuples,
+    /// Entry by entry, from lists that stay on the host and come to the device part by part, in every pass: for entries that it has no room
+    /// for. [`Form::Auto`] does so where it has none.
+    Streamed,
 }
 
 /// What a sampler is made for.
@@ -52,6 +58,10 @@ pub struct Setup<'a> {
     pub form: Form,
     /// Steps of conjugate gradients are with a sample of so many entries or more, where there are twice as many.
     pub sample: usize,
+    /// How many entries a part has of those that stay on the host.
+    pub part: usize,
+    /// How many bytes the device must have left for what comes later, as entries to evaluate on.
+    pub reserve: usize,
 }
 
 impl<'a> Setup<'a> {
@@ -77,6 +87,8 @@ impl<'a> Setup<'a> {
             row_noise: true,
             form: Form::Auto,
             sample: SAMPLED,
+            part: PART,
+            reserve: 0,
         }
     }
 

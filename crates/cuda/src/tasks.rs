@@ -1,5 +1,7 @@
 //! Work in parts of bounded length.
 
+use std::ops::Range;
+
 /// Some elements of a target, and the slot that their sum goes to: `start`, `end`, `slot`, `target`.
 pub(crate) type Task = [u32; 4];
 
@@ -44,6 +46,33 @@ impl Tasks {
     }
 }
 
+/// Tasks that follow each other, of about so many elements, and where these begin and end.
+pub(crate) struct Stretch {
+    /// Their elements are counted from the beginning of these.
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) elements: Range<usize>,
+}
+
+impl Tasks {
+    /// The tasks in stretches, each as long as there are fewer than so many elements in it.
+    pub(crate) fn stretches(mut self, len: usize) -> Vec<Stretch> {
+        self.tasks.sort_unstable_by_key(|&[start, end, slot, _]| (start, end, slot));
+        let mut rest = &self.tasks[..];
+        let mut stretches = Vec::new();
+        while let Some(&[first, ..]) = rest.first() {
+            let count = rest.partition_point(|&[start, ..]| ((start - first) as usize) < len.max(1));
+            let (own, behind) = rest.split_at(count);
+            let tasks =
+                own.iter().map(|&[start, end, slot, target]| [start - first, end - first, slot, target]);
+            let tasks = longest_first(&tasks.collect::<Vec<_>>());
+            let end = own.last().map_or(first, |&[_, end, ..]| end);
+            stretches.push(Stretch { tasks, elements: first as usize..end as usize });
+            rest = behind;
+        }
+        stretches
+    }
+}
+
 /// Tasks in the order of their lengths, and otherwise as they were.
 fn longest_first(tasks: &[Task]) -> Vec<Task> {
     let longest = tasks.iter().map(|[start, end, ..]| end - start).max().unwrap_or(0);
@@ -69,6 +98,32 @@ mod tests {
         let found =
             [0, 1000, 8_000_000, 100_000_000, usize::MAX].map(|all| longest(all, 1 << 15, [64, 2048]));
         assert_eq!(found, [64, 64, 244, 2048, 2048]);
+    }
+
+    #[test]
+    fn stretches_have_every_task_once() {
+        let starts = [0, 3, 3, 25, 25, 25, 30, 30];
+        let tasks = || Tasks::new(&starts, 5);
+        for len in [1, 4, 7, 30, 1000] {
+            let (mut end, mut seen) = (0, Vec::new());
+            for Stretch { tasks, elements } in tasks().stretches(len) {
+                assert_eq!(elements.start, end);
+                assert!(tasks.is_sorted_by_key(|task| std::cmp::Reverse(task[1] - task[0])));
+                // As long as a task more than that at most.
+                assert!(elements.len() < len + 5);
+                seen.extend(
+                    tasks
+                        .iter()
+                        .map(|&[from, to, slot, target]| [from + end as u32, to + end as u32, slot, target]),
+                );
+                end = elements.end;
+            }
+            let mut expected = tasks().tasks;
+            expected.sort_unstable();
+            seen.sort_unstable();
+            assert_eq!((end, seen), (30, expected), "{len}");
+        }
+        assert!(Tasks::new(&[0], 5).stretches(7).is_empty());
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl<D: Device> Sampler<D> {
         check_state(state, &self.rows, &self.ranks)?;
         // Whatever needs room comes first: if there is none, all is as it was.
         let mean = state.mean.as_ref().map(|_| self.no_mean()).transpose()?;
-        self.outdate(self.lead.leaf);
+        self.outdate(self.lead.leaf());
         self.whole = true;
         self.change(|sampler| sampler.put_state(state, mean))
     }

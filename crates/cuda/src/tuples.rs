@@ -4,10 +4,11 @@
 use crate::Error;
 use crate::arrange::Arranged;
 use crate::by_row::ByRow;
-use crate::chain::{BEHIND, Frame, THREADS, Which, Work, fold, gather};
+use crate::chain::{BEHIND, Chain, Frame, THREADS, Which, Work, fold, gather};
 use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::sampler::Sampler;
+use crate::stage::Room;
 
 /// From so many entries per tuple on, sums over tuples are faster than those over entries.
 const WORTH: usize = 15;
@@ -106,7 +107,7 @@ impl<D: Device> Tuples<D> {
             tuples.sides[mode] = Some(Side {
                 tuples: Array::new(device, &by_row.ids)?,
                 others: Array::new(device, &by_row.values)?,
-                work: Work::new(device, &by_row.starts, LONGEST)?,
+                work: Work::new(&mut Room::Device(device), &by_row.starts, LONGEST)?,
                 other,
                 all: Array::new(device, &all)?,
                 root: Array::zeros(device, all.len())?,
@@ -144,7 +145,7 @@ impl<D: Device> Sampler<D> {
     /// Brings what passes over the lead's entries need up to date: its rows as sums read them, and the sums of tuples, if there are
     /// any.
     pub(crate) fn prepare(&mut self, epoch: u32) -> Result<(), Error> {
-        let leaf = self.lead.leaf;
+        let leaf = self.lead.leaf();
         if self.tuples.as_ref().is_some_and(|tuples| tuples.ready == Some(epoch)) {
             return Ok(());
         }
@@ -171,15 +172,18 @@ impl<D: Device> Sampler<D> {
         )?;
         let Some(tuples) = &self.tuples else { return Ok(()) };
         let sums = [&tuples.sums, &tuples.squares];
-        let (entries, work) = (self.lead.entries.words(), &self.lead.leaves);
-        self.sum_tasks(pad, work, entries, wide, Some((self.seed, epoch)), sums)?;
+        let Chain { entries, leaves, .. } = self.lead.first();
+        let signs = Some((self.seed, epoch));
+        self.sum_tasks(pad, (&leaves.tasks, leaves.count), entries.words(), wide, signs, sums)?;
+        leaves.join(device, sums_len(pad), sums[0])?;
+        leaves.join(device, 1, sums[1])?;
         self.tuples.iter_mut().for_each(|tuples| tuples.ready = Some(epoch));
         Ok(())
     }
 
     /// Sums up the tuples of a mode's rows; `false` if rows of this mode have entries instead.
     pub(crate) fn sum_tuples(&mut self, mode: usize, epoch: u32) -> Result<bool, Error> {
-        let leaf = self.lead.leaf;
+        let leaf = self.lead.leaf();
         if self.tuples.is_none() || mode == leaf {
             return Ok(false);
         }
@@ -269,9 +273,9 @@ impl<D: Device> Sampler<D> {
     /// A pass over tuples, whose designs are in the last nodes of the lead; `false` if there are none.
     pub(crate) fn pass_tuples(&self, visit: Visit) -> Result<bool, Error> {
         let Some(tuples) = &self.tuples else { return Ok(false) };
-        let pad = self.pads[self.lead.leaf];
-        let (nodes, roots) = self.tables.last(&self.lead);
-        let (count, batch, threads) = (self.lead.nodes(), (128 / pad).max(1), 128);
+        let (lead, pad) = (self.lead.first(), self.pads[self.lead.leaf()]);
+        let (nodes, roots) = self.tables.last(lead);
+        let (count, batch, threads) = (lead.nodes(), (128 / pad).max(1), 128);
         let shared = 8 * threads + 4 * batch * (pad * (pad + 1) / 2 + 3 * pad);
         launch!(
             &self.device,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use crate::device::Array;
-use crate::{CudaDevice, CudaMemory, Device, Emulator, EmulatorMemory, Error, Launch, Module};
+use crate::{CudaDevice, CudaKept, CudaMemory, Device, Emulator, EmulatorMemory, Error, Launch, Module};
 
 static GPU: OnceLock<Option<CudaDevice>> = OnceLock::new();
 
@@ -24,8 +24,15 @@ pub(crate) enum TestMemory {
     Gpu(CudaMemory),
 }
 
+/// What either keeps on the host.
+pub(crate) enum TestKept {
+    Emulator(Vec<u8>),
+    Gpu(CudaKept),
+}
+
 impl Device for TestDevice {
     type Memory = TestMemory;
+    type Kept = TestKept;
 
     fn alloc(&self, bytes: usize) -> Result<TestMemory, Error> {
         match gpu() {
@@ -54,6 +61,21 @@ impl Device for TestDevice {
         match (gpu(), memory) {
             (Some(gpu), TestMemory::Gpu(memory)) => gpu.get(memory, bytes),
             (None, TestMemory::Emulator(memory)) => Emulator.get(memory, bytes),
+            _ => unreachable!(),
+        }
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<TestKept, Error> {
+        match gpu() {
+            Some(gpu) => gpu.keep(bytes).map(TestKept::Gpu),
+            None => Emulator.keep(bytes).map(TestKept::Emulator),
+        }
+    }
+
+    fn upload(&self, memory: &TestMemory, from: &TestKept) -> Result<(), Error> {
+        match (gpu(), memory, from) {
+            (Some(gpu), TestMemory::Gpu(memory), TestKept::Gpu(from)) => gpu.upload(memory, from),
+            (None, TestMemory::Emulator(memory), TestKept::Emulator(from)) => Emulator.upload(memory, from),
             _ => unreachable!(),
         }
     }
@@ -114,6 +136,7 @@ impl Failing {
 
 impl Device for Failing {
     type Memory = TestMemory;
+    type Kept = TestKept;
 
     fn alloc(&self, bytes: usize) -> Result<TestMemory, Error> {
         self.call(Error::OutOfMemory(bytes))?;
@@ -131,6 +154,16 @@ impl Device for Failing {
 
     fn get(&self, memory: &TestMemory, bytes: &mut [u8]) -> Result<(), Error> {
         TestDevice.get(memory, bytes)
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Result<TestKept, Error> {
+        self.call(Error::Driver("keep", "it was to fail".to_owned()))?;
+        TestDevice.keep(bytes)
+    }
+
+    fn upload(&self, memory: &TestMemory, from: &TestKept) -> Result<(), Error> {
+        self.call(Error::Driver("upload", "it was to fail".to_owned()))?;
+        TestDevice.upload(memory, from)
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error> {

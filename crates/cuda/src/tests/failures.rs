@@ -62,11 +62,15 @@ fn evaluate<D: crate::Device>(sampler: &mut Sampler<D>) -> Result<f64, Error> {
 #[test]
 fn a_sampler_outlives_an_evaluation_that_has_no_room() {
     let problem = Random::new(&[9, 6, 5], &[3, 4, 3], 60, 1);
-    let mut other = problem.sampler(Form::Entries);
+    // Of no more than a part, which does not stay on the host.
+    let on = |device: Failing| {
+        problem.sampler_on(device, |setup| (setup.form, setup.part) = (Form::Entries, 2000)).unwrap()
+    };
+    let mut other = on(Failing::default());
     let expected = [other.squared_error(None, false, ALL).unwrap(), evaluate(&mut other).unwrap()];
     each_failure(|failure| {
         let device = Failing::default();
-        let mut sampler = problem.sampler_on(device.clone(), |setup| setup.form = Form::Entries).unwrap();
+        let mut sampler = on(device.clone());
         device.set(Some(failure));
         let result = evaluate(&mut sampler);
         device.set(None);
@@ -84,7 +88,9 @@ fn a_sampler_outlives_an_evaluation_that_has_no_room() {
 #[test]
 fn a_sampler_whose_state_is_half_another_has_none() {
     let problem = Random::new(&[9, 6, 5], &[3, 4, 3], 60, 1);
-    for (form, draws) in [(Form::Entries, false), (Form::Entries, true), (Form::Tuples, true)] {
+    for (form, draws) in
+        [(Form::Entries, false), (Form::Entries, true), (Form::Tuples, true), (Form::Streamed, true)]
+    {
         let mut other = problem.sampler(form);
         (4..6).for_each(|epoch| other.epoch(epoch, Some(0.5)).unwrap());
         let state = other.state().unwrap();

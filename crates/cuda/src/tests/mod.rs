@@ -7,6 +7,7 @@ mod graph;
 mod oracle;
 mod runs;
 mod samples;
+mod streams;
 mod sums;
 mod switches;
 mod terms;
@@ -64,7 +65,8 @@ impl Random {
         let slices: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &self.values };
         let mut setup = Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1);
-        setup.held = &self.held;
+        // So that there are several.
+        (setup.held, setup.part) = (&self.held, 97);
         change(&mut setup);
         Sampler::new(device, &setup, &self.state)
     }
@@ -72,7 +74,8 @@ impl Random {
 
 /// All forms that there are for this number of modes.
 pub(crate) fn forms(order: usize) -> Vec<Form> {
-    if order == 3 { vec![Form::Entries, Form::Tuples] } else { vec![Form::Entries] }
+    let tuples = (order == 3).then_some(Form::Tuples);
+    [Form::Entries, Form::Streamed].into_iter().chain(tuples).collect()
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use super::device::TestDevice;
 use super::oracle::assert_close;
 use super::{Random, forms};
-use crate::chain::Which;
+use crate::arrange::{Shape, order};
+use crate::chain::{Chain, Frame, Purpose, Which};
 use crate::core::Visit;
-use crate::{Entries, Error, Form};
+use crate::stage::Room;
+use crate::{Entries, Error, Form, Sampler};
 
 /// Problems of all orders, and of all ranks that have kernels of their own, and others.
 fn problems() -> Vec<Random> {
@@ -80,6 +82,12 @@ fn rows_with_many_entries_are_summed_in_parts() {
     assert_close(&sampler.squares.get(&sampler.device).unwrap()[..1], &[expected.2], 1e-5, "squares");
 }
 
+fn gradient(sampler: &Sampler<TestDevice>) -> Vec<f32> {
+    let mut gradient = vec![0.0; sampler.draw.core.len()];
+    sampler.core.both_gradients.get_first(&sampler.device, &mut gradient).unwrap();
+    gradient
+}
+
 #[test]
 fn passes_give_the_gradients_of_plain_loops() {
     // And of nodes that are more than one task: by entries, by children, and by those of the core.
@@ -102,16 +110,18 @@ fn passes_give_the_gradients_of_plain_loops() {
                 // The lead's sums anew, without tensor cores.
                 if sampler.tensor != tensor {
                     sampler.tensor = tensor;
-                    sampler.outdate(sampler.lead.leaf);
+                    sampler.outdate(sampler.lead.leaf());
                     sampler.prepare(1).unwrap();
                 }
-                sampler.clear_squares(&sampler.lead).unwrap();
-                sampler.pass(&sampler.lead, visit, &sampler.draw.core, 1).unwrap();
+                sampler.sweep(&sampler.lead, visit, &sampler.draw.core, 1, visit != Visit::Squares).unwrap();
                 let rest = |entry: usize| f64::from(problem.values[entry]) - problem.prediction(entry);
                 if visit != Visit::Weighed {
-                    sampler.add_squares(&sampler.lead, &sampler.parts).unwrap();
-                    sampler.take_squares(&sampler.lead, None).unwrap();
-                    let found = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
+                    let found: f64 = sampler.lead.squares(visit).get(&sampler.device).unwrap().iter().sum();
+                    if visit == Visit::Residuals {
+                        sampler.take_squares(&sampler.lead, None).unwrap();
+                        let taken = sampler.scalars.get(&sampler.device).unwrap()[crate::scalars::SQUARES];
+                        assert!((taken / found - 1.0).abs() < 1e-12, "{what}: {taken} {found}");
+                    }
                     let of = |entry: usize| {
                         if visit == Visit::Squares { problem.prediction(entry) } else { rest(entry) }
                     };
@@ -123,8 +133,7 @@ fn passes_give_the_gradients_of_plain_loops() {
                 if visit == Visit::Squares {
                     continue;
                 }
-                sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
-                let found = sampler.core.gradient.get(&sampler.device).unwrap();
+                let found = gradient(&sampler);
                 let expected = problem.gradient(|entry| {
                     let share = problem.share(None, entry);
                     share * if visit == Visit::Residuals { rest(entry) } else { problem.prediction(entry) }
@@ -148,9 +157,8 @@ fn random_signs_have_the_variance_of_the_noise() {
         for epoch in 1..=50 {
             sampler.sum_rows(0, 1).unwrap();
             sampler.prepare(epoch).unwrap();
-            sampler.pass(&sampler.lead, Visit::Residuals, &sampler.draw.core, epoch).unwrap();
-            sampler.lead.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
-            sum += f64::from(sampler.core.gradient.get(&sampler.device).unwrap()[0]).powi(2);
+            sampler.sweep(&sampler.lead, Visit::Residuals, &sampler.draw.core, epoch, true).unwrap();
+            sum += f64::from(gradient(&sampler)[0]).powi(2);
         }
         assert!((sum / 50.0 / 2000.0 - 1.0).abs() < 0.7, "{form:?}: {sum}");
     }
@@ -163,15 +171,17 @@ fn tables_that_would_be_too_large_are_left_out() {
     let entries = Entries { indices: &slices, values: &problem.values };
     let mut sampler = problem.sampler(Form::Entries);
     for most in [0, 50] {
-        let leaf = sampler.lead.leaf;
+        let leaf = sampler.lead.leaf();
         let mut wide = problem.ranks.clone();
         wide[leaf] = sampler.pads[leaf];
-        let arranged = crate::arrange::Arranged::new((&entries, &[]), &problem.rows, &wide, leaf, most);
+        let shape = Shape { rows: &problem.rows, ranks: &wide, leaf, most };
+        let arranged = order((&entries, &[]), &shape).all();
         assert!(arranged.levels.len() < 3);
         let models = [&sampler.draw, &sampler.mean_model];
         let (device, roots) = (&sampler.device, &sampler.roots);
-        let frame = crate::chain::Frame { device, rows: &sampler.rows, ranks: &sampler.ranks, models, roots };
-        let chain = crate::chain::Chain::new(&frame, &arranged, crate::chain::Purpose::Core).unwrap();
+        let frame = Frame { device, rows: &sampler.rows, ranks: &sampler.ranks, models, roots };
+        let mut room = Room::Device(device);
+        let chain = Chain::new(&frame, &mut room, &arranged, Purpose::Core, None).unwrap();
         sampler.tables.fit(&sampler.device, &chain).unwrap();
         chain.descend(&sampler.device, &sampler.tables, Which::Draw, &sampler.draw.core, false).unwrap();
         let designs = sampler.tables.last(&chain).0.get(&sampler.device).unwrap();
@@ -188,8 +198,8 @@ fn tables_that_would_be_too_large_are_left_out() {
         sampler.visit(&chain, Visit::Weighed, 1).unwrap();
         let (nodes, _) = sampler.tables.last(&chain);
         chain.leaves.join(&sampler.device, sampler.pads[leaf], nodes).unwrap();
-        chain.ascend(&sampler.device, &sampler.tables, &sampler.core.gradient).unwrap();
-        let found = sampler.core.gradient.get(&sampler.device).unwrap();
+        chain.ascend(&sampler.device, &sampler.tables, &sampler.core.both_gradients).unwrap();
+        let found = gradient(&sampler);
         let expected = problem.gradient(|entry| problem.share(None, entry) * problem.prediction(entry));
         assert_close(&found, &expected, 2e-5, "a gradient");
     }

@@ -1,0 +1,142 @@
+//! Entries that passes go over: in a chain on the device, or in parts with a chain each, whose lists are on the host.
+
+use crate::Error;
+use crate::arrange::Entries;
+use crate::arrange::{Order, Shape, order};
+use crate::chain::{Chain, Frame, Purpose, Tables};
+use crate::core::{BLOCKS, Visit, blocks};
+use crate::device::{Array, Device};
+use crate::stage::Room;
+
+/// Chains with the same leaf that have some entries between them.
+pub(crate) struct Parts<D: Device> {
+    /// At least one.
+    chains: Vec<Chain<D>>,
+    /// Sums of squares of errors and of predictions, in blocks of each part.
+    errors: Array<D, f64>,
+    predictions: Array<D, f64>,
+}
+
+impl<D: Device> Parts<D> {
+    /// One chain.
+    pub(crate) fn whole(device: &D, chain: Chain<D>) -> Result<Self, Error> {
+        Parts::new(device, vec![chain])
+    }
+
+    fn new(device: &D, chains: Vec<Chain<D>>) -> Result<Self, Error> {
+        let count = chains.len() * BLOCKS;
+        let [errors, predictions] = [Array::zeros(device, count)?, Array::zeros(device, count)?];
+        Ok(Parts { chains, errors, predictions })
+    }
+
+    /// The entries in some places, or all of them, on the host, with so many in each part.
+    pub(crate) fn on_host(
+        frame: &Frame<'_, D>,
+        tables: &mut Tables<D>,
+        (ordered, some): (&dyn Order, Option<&[u32]>),
+        len: usize,
+        purpose: Purpose,
+    ) -> Result<Self, Error> {
+        let count = some.map_or(ordered.len(), <[u32]>::len);
+        let mut chains: Vec<Chain<D>> = Vec::new();
+        for first in (0..count.max(1)).step_by(len.max(1)) {
+            let places = first..first.saturating_add(len).min(count);
+            let arranged = match some {
+                Some(some) => ordered.some(&some[places]),
+                None => ordered.range(places),
+            };
+            let mut room = tables.stage.room();
+            let mut chain = Chain::new(frame, &mut room, &arranged, purpose, chains.first())?;
+            (chain.part, chain.number) = (room.close(frame.device)?, chains.len());
+            tables.fit(frame.device, &chain)?;
+            chains.push(chain);
+        }
+        Parts::new(frame.device, chains)
+    }
+
+    /// Entries to evaluate on: on the device, if there is room.
+    pub(crate) fn to_evaluate(
+        frame: &Frame<'_, D>,
+        tables: &mut Tables<D>,
+        entries: &Entries<'_>,
+        shape: &Shape<'_>,
+        len: usize,
+    ) -> Result<Self, Error> {
+        let ordered = order((entries, &[]), shape);
+        let mut room = Room::Device(frame.device);
+        let whole = Chain::new(frame, &mut room, &ordered.all(), Purpose::Errors, None);
+        let whole = whole.and_then(|chain| tables.fit(frame.device, &chain).map(|()| chain));
+        match whole.and_then(|chain| Parts::whole(frame.device, chain)) {
+            Err(Error::OutOfMemory(_)) if ordered.len() > len => {
+                Parts::on_host(frame, tables, (&*ordered, None), len, Purpose::Errors)
+            }
+            parts => parts,
+        }
+    }
+
+    pub(crate) fn chains(&self) -> &[Chain<D>] {
+        &self.chains
+    }
+
+    /// The first chain, which is the only one of entries on the device.
+    pub(crate) fn first(&self) -> &Chain<D> {
+        &self.chains[0]
+    }
+
+    pub(crate) fn leaf(&self) -> usize {
+        self.first().leaf
+    }
+
+    /// How many entries are not held out.
+    pub(crate) fn taking_part(&self) -> usize {
+        self.chains.iter().map(Chain::taking_part).sum()
+    }
+
+    /// How many tasks and targets a part has at most.
+    pub(crate) fn slots(&self) -> usize {
+        self.chains.iter().map(|chain| chain.leaves.slots).max().unwrap_or(0)
+    }
+
+    /// Where the squares of a pass are added up, for all parts.
+    pub(crate) fn squares(&self, visit: Visit) -> &Array<D, f64> {
+        if visit == Visit::Squares { &self.predictions } else { &self.errors }
+    }
+
+    /// The same for one of them.
+    pub(crate) fn squares_of(&self, device: &D, chain: &Chain<D>, visit: Visit) -> Array<D, f64> {
+        self.squares(visit).part(device, chain.number * BLOCKS, BLOCKS)
+    }
+
+    /// How many blocks have sums of squares, some of them zero.
+    pub(crate) fn blocks(&self) -> usize {
+        let last = self.chains.len() - 1;
+        last * BLOCKS + blocks(&self.chains[last])
+    }
+
+    /// Folds models of other ranks from now on.
+    pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, tables: &mut Tables<D>) -> Result<(), Error> {
+        resize(self.chains.iter_mut(), frame, tables)
+    }
+
+    /// Lets entries take part that are held out.
+    pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
+        self.chains
+            .iter_mut()
+            .try_for_each(|chain| chain.change(device, tables, |chain| chain.entries.join(device)))
+    }
+}
+
+/// Lets chains with one leaf fold models of other ranks from now on.
+pub(crate) fn resize<'a, D: Device + 'a>(
+    chains: impl Iterator<Item = &'a mut Chain<D>>,
+    frame: &Frame<'_, D>,
+    tables: &mut Tables<D>,
+) -> Result<(), Error> {
+    let mut first: Option<&Chain<D>> = None;
+    for chain in chains {
+        chain.resize(frame, first)?;
+        tables.fit(frame.device, chain)?;
+        first = first.or(Some(chain));
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Entries that stay on the host and come to the device in parts.
+
+use super::Random;
+use super::device::TestDevice;
+use crate::{Entries, Error, Evaluation, Form, Limited, Sampler, Setup};
+
+const ALL: [f32; 2] = [f32::NEG_INFINITY, f32::INFINITY];
+
+/// Rows and ranks of which little is computed, and many entries, of which each names another pair of rows of the other modes.
+fn problem() -> Random {
+    Random::new(&[30, 400, 300], &[3, 4, 3], 20_000, 4)
+}
+
+/// All entries, ten times.
+fn set<D: crate::Device>(problem: &Random, sampler: &mut Sampler<D>) -> Result<Evaluation<D>, Error> {
+    let indices: Vec<Vec<u32>> = problem.indices.iter().map(|indices| indices.repeat(10)).collect();
+    let slices: Vec<&[u32]> = indices.iter().map(Vec::as_slice).collect();
+    sampler.evaluation(Entries { indices: &slices, values: &problem.values.repeat(10) })
+}
+
+#[test]
+fn sums_of_rows_are_those_of_entries_on_the_device_to_the_bit() {
+    let problem = problem();
+    let mut there = problem.sampler(Form::Entries);
+    for part in [1, 700, 5000, 1 << 22] {
+        let change = |setup: &mut Setup<'_>| (setup.form, setup.part) = (Form::Streamed, part);
+        // A part for each entry takes long.
+        let mut small = Random::new(&[9, 8, 7], &[3, 4, 3], 300, 4);
+        small.held = vec![7, 100];
+        let mut pairs = vec![(small.sampler(Form::Entries), small.sampler_on(TestDevice, change).unwrap())];
+        if part > 1 {
+            let other = problem.sampler_on(TestDevice, change).unwrap();
+            pairs.push((problem.sampler(Form::Entries), other));
+        }
+        for (there, streamed) in &mut pairs {
+            for mode in 0..3 {
+                let sums = [&mut *there, &mut *streamed].map(|sampler| {
+                    sampler.sum(mode, 1).unwrap();
+                    let rows = sampler.rows[mode] * crate::sampler::sums_len(sampler.pads[mode]);
+                    sampler.sums.get(&sampler.device).unwrap()[..rows].to_vec()
+                });
+                assert!(sums[0] == sums[1], "{part} {mode}");
+            }
+        }
+    }
+    let errors = there.squared_error(None, false, ALL).unwrap();
+    let mut streamed = problem.sampler(Form::Streamed);
+    let found = streamed.squared_error(None, false, ALL).unwrap();
+    assert!((found / errors - 1.0).abs() < 1e-6, "{found} {errors}");
+}
+
+#[test]
+fn entries_that_the_device_has_no_room_for_stay_on_the_host() {
+    let problem = problem();
+    let on = |bytes: usize, form: Form, reserve: usize| {
+        problem.sampler_on(Limited::new(TestDevice, bytes), |setup| {
+            (setup.form, setup.part, setup.reserve) = (form, 2000, reserve);
+        })
+    };
+    let is_streamed = |sampler: &Sampler<Limited<TestDevice>>| sampler.lead.chains().len() > 1;
+    let all = 100 << 20;
+    assert!(!is_streamed(&on(all, Form::Auto, 0).unwrap()));
+    // As much as is left for what comes later is not for entries.
+    assert!(is_streamed(&on(all, Form::Auto, 99 << 20).unwrap()));
+    // Lists of 20,000 entries in three modes are larger than this.
+    let few = 1 << 20;
+    assert!(matches!(on(few, Form::Entries, 0).err(), Some(Error::OutOfMemory(_))));
+    let mut streamed = on(few, Form::Auto, 0).unwrap();
+    assert!(is_streamed(&streamed));
+    assert!(matches!(on(1 << 10, Form::Auto, 0).err(), Some(Error::OutOfMemory(_))));
+    // The same draws as if it had been asked for, and about those of entries on the device.
+    let mut asked = on(all, Form::Streamed, 0).unwrap();
+    let mut there = on(all, Form::Entries, 0).unwrap();
+    for sampler in [&mut streamed, &mut asked, &mut there] {
+        (1..4).for_each(|epoch| sampler.epoch(epoch, None).unwrap());
+    }
+    assert!(streamed.state() == asked.state());
+    let [found, expected] = [&streamed, &there].map(|sampler| sampler.rows(1).unwrap());
+    let off = found.iter().zip(&expected).map(|(one, other)| (one - other).abs()).fold(0.0, f32::max);
+    assert!(off < 1e-3, "{off}");
+    // So do those to evaluate on.
+    let expected = 10.0 * there.squared_error(None, false, ALL).unwrap();
+    let set_there = set(&problem, &mut there).unwrap();
+    assert_eq!(set_there.parts.chains().len(), 1);
+    let set_streamed = set(&problem, &mut streamed).unwrap();
+    assert!(set_streamed.parts.chains().len() > 1);
+    let errors = [
+        there.squared_error(Some(&set_there), false, ALL).unwrap(),
+        streamed.squared_error(Some(&set_streamed), false, ALL).unwrap(),
+    ];
+    assert!(errors.iter().all(|errors| (errors / expected - 1.0).abs() < 1e-3), "{errors:?} {expected}");
+}
+
+#[test]
+fn signs_of_entries_differ_from_part_to_part() {
+    // Errors are zero, and rows are alike: the gradient of the mean is the sum of all signs, each part's the same sum if they had the same.
+    let mut problem = Random::new(&[200, 3, 4], &[2, 3, 3], 2000, 1);
+    problem.state.core.fill(0.0);
+    problem.state.roots.iter_mut().flatten().for_each(|root| *root = 1.0);
+    problem.values.fill(0.0);
+    let mut sampler =
+        problem.sampler_on(TestDevice, |setup| (setup.form, setup.part) = (Form::Streamed, 20)).unwrap();
+    let mut sum = 0.0;
+    for epoch in 1..=50 {
+        sampler.prepare(epoch).unwrap();
+        let (lead, core) = (&sampler.lead, &sampler.draw.core);
+        sampler.sweep(lead, crate::core::Visit::Residuals, core, epoch, true).unwrap();
+        let mut gradient = [0.0];
+        sampler.core.both_gradients.get_first(&sampler.device, &mut gradient).unwrap();
+        sum += f64::from(gradient[0]).powi(2);
+    }
+    // 2,000 if they differ, and a hundred times that if they do not.
+    assert!((sum / 50.0 / 2000.0 - 1.0).abs() < 0.7, "{sum}");
+}
