@@ -9,6 +9,8 @@
 //! `kernels/rows.cu`), and the way back through a chain gives the core's gradient. Where many entries share their rows in
 //! all modes but one, sums over these take the entries' place ([`Form::Tuples`], `kernels/tuples.cu`).
 //!
+//! What the device has no room for stays on the host: lists of entries come to it in parts, in every pass ([`Form::Streamed`]).
+//!
 //! Kernels are CUDA C++, compiled ahead of time and embedded; the driver is looked for when it is asked for
 //! ([`CudaDevice::new`]), and its absence is an error. Sums have a fixed order and random numbers depend on what they are for,
 //! so the same GPU gives the same bits.
@@ -56,6 +58,6 @@ pub use evaluation::Evaluation;
 pub use graph::Graph;
 pub use limited::{Limited, LimitedMemory};
 pub use sampler::Sampler;
-pub use setup::{Form, Setup};
+pub use setup::{Form, PART, Setup};
 pub use state::{Generator, MeanState, State, natural_len, zeros};
 pub use terms::RowTerms;

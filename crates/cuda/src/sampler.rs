@@ -176,6 +176,11 @@ impl<D: Device> Sampler<D> {
         Ok(sampler)
     }
 
+    /// In how many parts the entries stay on the host; none if they are on the device.
+    pub fn parts(&self) -> Option<usize> {
+        self.lead.first().part.as_ref().map(|_| self.lead.chains().len())
+    }
+
     /// The device, to wait for it.
     pub fn device(&self) -> &D {
         &self.device

@@ -11,8 +11,9 @@ const MOST_ROWS: usize = (u32::MAX - (1 << 20)) as usize;
 /// As many as the host's sampler has at least.
 const SAMPLED: usize = 1 << 16;
 
-/// So many that launches are nothing beside copies, and so few that designs of large ranks have room.
-const PART: usize = 1 << 22;
+/// How many entries a part has of those that stay on the host, unless a setup says otherwise: so many that launches are nothing beside
+/// copies, and so few that designs of large ranks have room.
+pub const PART: usize = 1 << 22;
 
 /// How sums over entries are computed; all give the same up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

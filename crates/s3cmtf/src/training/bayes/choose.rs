@@ -1,6 +1,6 @@
 //! Which device draws: a GPU, or this machine's cores.
 
-use s3cmtf_cuda::CudaDevice;
+use s3cmtf_cuda::{CudaDevice, Limited};
 
 use super::device::{Begun, failed};
 use super::engine::BayesEngine;
@@ -54,12 +54,31 @@ fn begin(
     job: &FitJob<'_>,
     params: &BayesParams,
     context: &RunContext<'_, '_>,
-) -> Result<Begun<CudaDevice>, Error> {
+) -> Result<Begun<Limited<CudaDevice>>, Error> {
     let asked = Device::Cuda(number).to_string();
     let device = CudaDevice::new(number.into()).map_err(|error| failed(&asked, error))?;
     let called = device.name().map_err(|error| failed(&asked, error))?;
+    let device = Limited::new(device, most_memory()?);
     let prepared = Prepared::new(job.problem, &job.entries, params, context.warm, context.nodes)?;
     Begun::new((device, format!("{asked} ({called})")), prepared, job)
+}
+
+/// How many bytes of a GPU's memory may be used, where it is not ours alone: as other settings of GPUs, this is one of the machine and not
+/// of a run.
+const MEMORY: &str = "S3CMTF_GPU_MEMORY";
+const GIGABYTE: f64 = 1e9;
+
+fn most_memory() -> Result<usize, Error> {
+    let Some(set) = std::env::var_os(MEMORY) else { return Ok(usize::MAX) };
+    let number = set.to_str().map(|set| set.trim().trim_end_matches("GB").trim_end());
+    let gigabytes = number.and_then(|number| number.parse::<f64>().ok());
+    match gigabytes.filter(|gigabytes| gigabytes.is_finite() && *gigabytes > 0.0) {
+        Some(gigabytes) => Ok((gigabytes * GIGABYTE) as usize),
+        None => Err(Error::Problem(format!(
+            "{MEMORY} is {:?}, which is no size such as 8GB or 0.5GB",
+            set.to_string_lossy()
+        ))),
+    }
 }
 
 /// Whether the reason is that there is no GPU at all.

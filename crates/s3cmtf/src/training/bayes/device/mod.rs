@@ -78,7 +78,9 @@ impl<D: Device> There<D> {
         entries: (&Entries, &[u32]),
         sets: &TestEntries,
     ) -> Result<Self, s3cmtf_cuda::Error> {
-        let chain = state::put(device, sampler, entries)?;
+        let lens =
+            [&sets.reported, &sets.watched, &sets.held].map(|set| set.as_ref().map_or(0, Entries::len));
+        let chain = state::put(device, sampler, entries, state::reserve(sampler, &lens))?;
         let mut there = There { chain, reported: None, watched: None, held: None };
         there.put_sets(sampler, sets)?;
         Ok(there)
@@ -311,6 +313,15 @@ impl<D: Device> Engine for DeviceEngine<D> {
 
     fn device(&self) -> String {
         self.name.clone()
+    }
+
+    fn device_note(&self) -> Option<String> {
+        let parts = self.there.as_ref()?.chain.parts()?;
+        let parts = if parts == 1 { "one part".to_owned() } else { format!("{parts} parts") };
+        Some(format!(
+            "{} has no room for all entries: they stay in this machine's memory and are sent there in {parts}, in every pass",
+            self.name
+        ))
     }
 
     fn save(&mut self, best: Option<Best>) -> Result<StateArrays, Error> {

@@ -31,17 +31,35 @@ pub(super) fn count(counts: &mut [Vec<u32>], entries: &Entries, held: &[u32], ta
     }
 }
 
-/// Puts entries, some of which are held out, and the state on a device.
+/// Bytes that an entry to evaluate on takes on a device at most, and a neighbour in a graph.
+const EVALUATED: usize = 160;
+const NEIGHBOUR: usize = 8;
+
+/// How many bytes of a device are for what comes after entries and state: sets to evaluate on, of which no more than a part is there at a
+/// time, and what coupled matrices say.
+pub(super) fn reserve(sampler: &Sampler, sets: &[usize]) -> usize {
+    let sets: usize = sets.iter().map(|&set| EVALUATED * set.min(s3cmtf_cuda::PART)).sum();
+    // A pull, means, what graphs make of both, and for each row where neighbours begin and a precision.
+    let coupled = |mode: usize| {
+        let graphs = graphs_of(sampler, mode).map(|graph| NEIGHBOUR * graph.neighbours.parts().1.len());
+        sampler.factors[mode].len() * 12 + sampler.rows()[mode] * 12 + graphs.sum::<usize>()
+    };
+    sets + coupled_modes(sampler).into_iter().map(coupled).sum::<usize>()
+}
+
+/// Puts entries, some of which are held out, and the state on a device, of which so many bytes are left.
 pub(super) fn put<D: Device>(
     device: D,
     sampler: &Sampler,
     (entries, held): (&Entries, &[u32]),
+    reserve: usize,
 ) -> Result<Chain<D>, s3cmtf_cuda::Error> {
     let (lists, values) = given(entries, sampler.value_scale());
     let (rows, core) = (sampler.rows(), &sampler.core);
     let entries = s3cmtf_cuda::Entries { indices: &lists, values: &values };
     let setup = Setup {
         held,
+        reserve,
         relevant: core.relevant_modes(),
         by_set: !core.one_set,
         row_noise: !sampler.without.contains(&Component::RowNoise),

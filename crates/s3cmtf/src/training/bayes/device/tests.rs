@@ -4,12 +4,13 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use s3cmtf_cuda::Emulator;
+use s3cmtf_cuda::{Emulator, Limited};
 
 use super::super::Sampler;
 use super::super::engine::BayesEngine;
 use super::super::start::Prepared;
 use super::{Begun, DeviceEngine};
+use crate::Error;
 use crate::model::{Model, locate};
 use crate::nodes::ALONE;
 use crate::params::{CheckedParams, Params};
@@ -27,6 +28,8 @@ use crate::world::{World, WorldParams, generate};
 enum On {
     Host,
     Device,
+    /// A device that has so many bytes.
+    Small(usize),
 }
 
 /// What is coupled.
@@ -100,6 +103,10 @@ impl Case {
                 let begun = Begun::new((Emulator, "emulator".to_owned()), prepared, &job).unwrap();
                 Box::new(begun.engine(job.entries).unwrap())
             }
+            On::Small(bytes) => {
+                let prepared = Prepared::new(&self.problem, &self.entries, own, None, &ALONE).unwrap();
+                Box::new(small(bytes, prepared, &job).unwrap().engine(job.entries).unwrap())
+            }
         };
         let result = train(engine.as_mut(), checked.common(), &mut context).unwrap();
         drop(engine);
@@ -110,6 +117,11 @@ impl Case {
     fn predict(&self, model: &Model) -> Vec<f32> {
         model.predict_located(self.test.clone(), true)
     }
+}
+
+/// What begins on a device of so many bytes.
+fn small(bytes: usize, prepared: Prepared, job: &FitJob<'_>) -> Result<Begun<Limited<Emulator>>, Error> {
+    Begun::new((Limited::new(Emulator, bytes), "emulator".to_owned()), prepared, job)
 }
 
 /// The root of the mean squared difference.
@@ -162,6 +174,34 @@ fn a_device_comes_to_the_model_of_the_host_with_a_coupled_matrix() {
 #[test]
 fn a_device_comes_to_the_model_of_the_host_with_a_graph_and_a_weight() {
     agree(&Case::new(Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() }, Couple::Terms));
+}
+
+#[test]
+fn a_device_without_room_for_entries_comes_to_the_model_of_one_with_room() {
+    let params = Params { ranks: vec![4, 4, 3], epochs: 80, ..Params::default() };
+    let case = Case::new(params, Couple::Terms);
+    let checked = case.params.checked(&case.problem).unwrap();
+    let CheckedParams::Bayes(own) = &checked else { panic!("{checked:?}") };
+    // Smaller and smaller ones, until one has no room.
+    let (mut bytes, mut rooms) = (4_000_000, Vec::new());
+    while rooms.last() != Some(&true) {
+        bytes = bytes * 19 / 20;
+        let prepared = Prepared::new(&case.problem, &case.entries, own, None, &ALONE).unwrap();
+        let sets = Sets { reported: Some(EntrySource::Memory(case.test.clone())), watched: None };
+        let job = FitJob { problem: &case.problem, entries: case.entries.clone(), params: &checked, sets };
+        rooms.push(small(bytes, prepared, &job).unwrap().there.chain.parts().is_some());
+    }
+    assert!(rooms.len() > 1, "{bytes}");
+    let (large, _) = case.run(On::Device, None, 0);
+    let (small, kept) = case.run(On::Small(bytes), None, 45);
+    assert_eq!(large.device.1, None);
+    let note = small.device.1.clone().unwrap();
+    assert!(note.contains("no room for all entries") && note.contains("in one part"), "{note}");
+    let [found, expected] = [&small, &large].map(|result| result.test_rmse.unwrap());
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} and {expected}");
+    // And goes on.
+    let (same, _) = case.run(On::Small(bytes), kept, 0);
+    assert_eq!(same.model, small.model);
 }
 
 #[test]
