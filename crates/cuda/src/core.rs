@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::chain::{Chain, Joins, MOST_MODES, Model, THREADS, Which};
 use crate::device::{Array, Device, Module, PADS, launch};
-use crate::parts::Parts;
+use crate::parts::{Parts, Visit, blocks};
 use crate::sampler::Sampler;
 use crate::stage::Room;
 use crate::state::State;
@@ -12,9 +12,8 @@ use crate::state::State;
 const STEPS: usize = 3;
 /// They are with a sample if it has so many entries for each number of the core.
 const PER_NUMBER: usize = 24;
-/// Threads of the one block that takes a step, and the blocks that add up squares.
+/// Threads of the one block that takes a step.
 const STEP_THREADS: usize = 1024;
-pub(crate) const BLOCKS: usize = 128;
 
 /// Threads of a block that visits entries.
 const LEAF_THREADS: usize = 128;
@@ -113,14 +112,6 @@ impl<D: Device> Core<D> {
         self.concepts.put(device, &state.concepts.concat())?;
         self.sets.put(device, &state.sets)
     }
-}
-
-/// What a pass makes of predictions, see device.h.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
-    Residuals = 0,
-    Weighed = 1,
-    Squares = 2,
 }
 
 impl<D: Device> Sampler<D> {
@@ -418,9 +409,4 @@ impl<D: Device> Sampler<D> {
 fn lanes(pad: usize) -> Option<(Module, usize)> {
     let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
     Some((module, (pad / 4).next_power_of_two()))
-}
-
-/// How many blocks add up the squared errors of a chain.
-pub(crate) fn blocks<D: Device>(chain: &Chain<D>) -> usize {
-    chain.leaves.slots.div_ceil(THREADS).clamp(1, BLOCKS)
 }

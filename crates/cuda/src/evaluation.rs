@@ -5,9 +5,8 @@ use std::sync::Arc;
 use crate::Error;
 use crate::arrange::{Entries, MOST_NUMBERS, Shape};
 use crate::chain::{Frame, Which};
-use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch};
-use crate::parts::Parts;
+use crate::parts::{Parts, Visit};
 use crate::sampler::Sampler;
 use crate::scalars;
 

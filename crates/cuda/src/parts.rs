@@ -1,12 +1,21 @@
 //! Entries that passes go over: in a chain on the device, or in parts with a chain each, whose lists are on the host.
 
 use crate::Error;
-use crate::arrange::Entries;
-use crate::arrange::{Order, Shape, order};
-use crate::chain::{Chain, Frame, Purpose, Tables};
-use crate::core::{BLOCKS, Visit, blocks};
+use crate::arrange::{Entries, Order, Shape, order};
+use crate::chain::{Chain, Frame, Purpose, THREADS, Tables};
 use crate::device::{Array, Device};
 use crate::stage::Room;
+
+/// At most so many blocks add up the squares of a part.
+const BLOCKS: usize = 128;
+
+/// What a pass makes of predictions, see device.h.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    Residuals = 0,
+    Weighed = 1,
+    Squares = 2,
+}
 
 /// Chains with the same leaf that have some entries between them.
 pub(crate) struct Parts<D: Device> {
@@ -139,4 +148,9 @@ pub(crate) fn resize<'a, D: Device + 'a>(
         first = first.or(Some(chain));
     }
     Ok(())
+}
+
+/// How many blocks add up the squared errors of a chain.
+pub(crate) fn blocks<D: Device>(chain: &Chain<D>) -> usize {
+    chain.leaves.slots.div_ceil(THREADS).clamp(1, BLOCKS)
 }

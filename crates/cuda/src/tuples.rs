@@ -5,8 +5,8 @@ use crate::Error;
 use crate::arrange::Arranged;
 use crate::by_row::ByRow;
 use crate::chain::{BEHIND, Chain, Frame, THREADS, Which, Work, fold, gather};
-use crate::core::Visit;
 use crate::device::{Array, Device, Module, launch, pad, stride};
+use crate::parts::Visit;
 use crate::sampler::Sampler;
 use crate::stage::Room;
 

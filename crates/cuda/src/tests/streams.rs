@@ -104,7 +104,7 @@ fn signs_of_entries_differ_from_part_to_part() {
     for epoch in 1..=50 {
         sampler.prepare(epoch).unwrap();
         let (lead, core) = (&sampler.lead, &sampler.draw.core);
-        sampler.sweep(lead, crate::core::Visit::Residuals, core, epoch, true).unwrap();
+        sampler.sweep(lead, crate::parts::Visit::Residuals, core, epoch, true).unwrap();
         let mut gradient = [0.0];
         sampler.core.both_gradients.get_first(&sampler.device, &mut gradient).unwrap();
         sum += f64::from(gradient[0]).powi(2);

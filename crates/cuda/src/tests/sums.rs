@@ -5,7 +5,7 @@ use super::oracle::assert_close;
 use super::{Random, forms};
 use crate::arrange::{Shape, order};
 use crate::chain::{Chain, Frame, Purpose, Which};
-use crate::core::Visit;
+use crate::parts::Visit;
 use crate::stage::Room;
 use crate::{Entries, Error, Form, Sampler};
 
