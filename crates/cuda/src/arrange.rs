@@ -298,9 +298,9 @@ impl<K: Key> Order for Ordered<'_, K> {
 
     fn some(&self, places: &[u32]) -> Arranged {
         let sorted: Vec<(K, u32)> = places.par_iter().map(|&place| self.sorted[place as usize]).collect();
-        let is_held = |place: &u32| self.held.binary_search(place).is_ok();
-        let held = (0..).zip(places).filter(|(_, place)| is_held(place)).map(|(number, _)| number);
-        self.arranged(&sorted, held.collect())
+        let is_held = |place: &u32| !self.held.is_empty() && self.held.binary_search(place).is_ok();
+        let held = places.par_iter().enumerate().filter(|(_, place)| is_held(place));
+        self.arranged(&sorted, held.map(|(number, _)| number as u32).collect())
     }
 }
 

@@ -533,6 +533,23 @@ impl<D: Device> Tables<D> {
         grow(device, &mut self.roots, &roots)
     }
 
+    /// How large they are.
+    pub(crate) fn sizes(&self) -> [Vec<usize>; 2] {
+        [&self.numbers, &self.roots].map(|arrays| arrays.iter().map(Array::len).collect())
+    }
+
+    /// Makes them as small again as they were, if they are larger.
+    pub(crate) fn cut(&mut self, device: &D, sizes: &[Vec<usize>; 2]) -> Result<(), Error> {
+        for (arrays, sizes) in [&mut self.numbers, &mut self.roots].into_iter().zip(sizes) {
+            arrays.truncate(sizes.len());
+            for (array, &size) in arrays.iter_mut().zip(sizes).filter(|(array, size)| array.len() > **size) {
+                *array = Array::zeros(device, 0)?;
+                *array = Array::zeros(device, size)?;
+            }
+        }
+        Ok(())
+    }
+
     fn have_room(&self, chain: &Chain<D>) -> bool {
         let (numbers, roots) = chain.room();
         holds(&self.numbers, &numbers) && holds(&self.roots, &roots)

@@ -16,6 +16,8 @@ const LEAST_DRIVER: i32 = 12_000;
 const LEAST_DEVICE: i32 = 7;
 /// The oldest with tensor cores for numbers of 11 bits.
 const LEAST_TENSOR: i32 = 8;
+/// For modules, which are loaded when they are first used, and for what kernels have no registers for.
+const RESERVE: usize = 256 << 20;
 /// A block has more shared memory than this only if it is asked for.
 const PLAIN_SHARED: u32 = 48 << 10;
 
@@ -275,7 +277,10 @@ impl Device for CudaDevice {
         self.context.bind()?;
         // SAFETY: it is freed when it is dropped; no length is none that the driver would refuse.
         let address = unsafe { result::malloc_host(bytes.len().max(16), 0) };
-        let address = address.map_err(|error| failed("cuMemHostAlloc", error))?;
+        let address = address.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfHostMemory(bytes.len()),
+            _ => failed("cuMemHostAlloc", error),
+        })?;
         // SAFETY: there is room for the bytes, of which nobody else knows.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address.cast(), bytes.len()) };
         Ok(CudaKept { context: self.context.clone(), address, bytes: bytes.len() })
@@ -310,6 +315,10 @@ impl Device for CudaDevice {
             )
         }
         .map_err(|error| failed(launch.kernel, error))
+    }
+
+    fn reserve(&self) -> usize {
+        RESERVE
     }
 
     fn has_tensor_cores(&self) -> bool {

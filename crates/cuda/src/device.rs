@@ -92,6 +92,11 @@ pub trait Device {
     /// The arguments must be those that the kernel has, and what they point to must be as long as it expects.
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), Error>;
 
+    /// How many bytes the device may need for itself once kernels are launched.
+    fn reserve(&self) -> usize {
+        0
+    }
+
     /// Whether there are tensor cores for [`Module::Tensor`].
     fn has_tensor_cores(&self) -> bool;
 

@@ -16,6 +16,8 @@ pub enum Error {
     OldDevice(i32, i32),
     /// So many bytes could not be had on the GPU.
     OutOfMemory(usize),
+    /// So many bytes could not be had on the host, where a GPU reads them.
+    OutOfHostMemory(usize),
     /// A call of the driver failed: which, and what the driver says of it.
     Driver(&'static str, String),
     /// There is no kernel of this name.
@@ -43,6 +45,12 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory(bytes) => {
                 write!(to, "the GPU has no room for {bytes} more bytes: choose a smaller rank")
+            }
+            Error::OutOfHostMemory(bytes) => {
+                write!(
+                    to,
+                    "this machine has no room for {bytes} more bytes of entries that are sent to the GPU"
+                )
             }
             Error::Driver(call, why) => write!(to, "the NVIDIA driver failed in {call}: {why}"),
             Error::NoKernel(name) => write!(to, "there is no kernel named {name}"),

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::arrange::{Entries, MOST_NUMBERS, Shape};
-use crate::chain::{Frame, Which};
+use crate::arrange::{Entries, MOST_NUMBERS, Shape, order};
+use crate::chain::{Chain, Frame, Purpose, Which};
 use crate::device::{Array, Device, Module, launch};
+use crate::lists::MOST_STREAMED;
 use crate::parts::{Parts, Visit};
-use crate::sampler::Sampler;
+use crate::sampler::{Mean, Sampler};
 use crate::scalars;
+use crate::stage::Room;
 
 /// Entries to evaluate on, of the sampler that made it.
 pub struct Evaluation<D: Device> {
@@ -29,14 +31,37 @@ impl<D: Device> Sampler<D> {
         let leaf = self.lead.leaf();
         let mut wide = self.ranks.clone();
         wide[leaf] = self.pads[leaf];
-        let shape = Shape { rows: &rows, ranks: &wide, leaf, most: MOST_NUMBERS };
+        let shape = |most: usize| Shape { rows: &rows, ranks: &wide, leaf, most };
         let models = [&self.draw, &self.mean_model];
         let frame =
             Frame { device: &self.device, rows: &self.rows, ranks: &self.ranks, models, roots: &self.roots };
-        let parts = Parts::to_evaluate(&frame, &mut self.tables, &entries, &shape, self.part)?;
-        if self.pass_squares.len() < parts.slots() {
-            self.pass_squares = Array::zeros(&self.device, parts.slots())?;
-        }
+        let before = self.tables.sizes();
+        let (device, tables, squares) = (&self.device, &mut self.tables, &mut self.pass_squares);
+        let mut whole = || {
+            // There is room for sets of a part; larger ones are not to take that of others, or of what comes later.
+            let is_large = entries.values.len() > self.part;
+            let reserve = if is_large { self.reserve + device.reserve() } else { 0 };
+            let _reserve = Array::<D, u8>::zeros(device, reserve)?;
+            let comes = is_large && self.mean.is_none();
+            let _mean = comes.then(|| Mean::new(device, &self.rows, &self.ranks)).transpose()?;
+            let arranged = order((&entries, &[]), &shape(MOST_NUMBERS)).all();
+            let chain = Chain::new(&frame, &mut Room::Device(device), &arranged, Purpose::Errors, None)?;
+            tables.fit(device, &chain)?;
+            let parts = Parts::whole(device, chain)?;
+            squares.grow(device, parts.slots())?;
+            Ok(parts)
+        };
+        let parts = match whole() {
+            Err(Error::OutOfMemory(_)) => {
+                self.tables.cut(device, &before)?;
+                let ordered = order((&entries, &[]), &shape(MOST_STREAMED));
+                let given = (&*ordered, None);
+                let parts = Parts::on_host(&frame, &mut self.tables, given, self.part, Purpose::Errors)?;
+                self.pass_squares.grow(device, parts.slots())?;
+                parts
+            }
+            parts => parts?,
+        };
         Ok(Evaluation { parts, identity: self.identity.clone() })
     }
 

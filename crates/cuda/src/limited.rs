@@ -76,6 +76,10 @@ impl<D: Device> Device for Limited<D> {
         unsafe { self.device.launch(launch) }
     }
 
+    fn reserve(&self) -> usize {
+        self.device.reserve()
+    }
+
     fn has_tensor_cores(&self) -> bool {
         self.device.has_tensor_cores()
     }

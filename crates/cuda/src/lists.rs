@@ -1,9 +1,11 @@
 //! Where the entries of a sampler are: on the device, or on the host in parts.
 
+use std::cell::Cell;
+
 use crate::Error;
 use crate::arrange::{MOST_NUMBERS, Order, Shape, order};
 use crate::chain::{Chain, Frame, Purpose, Tables};
-use crate::device::{Array, Device, pad};
+use crate::device::{Array, Device, pad, stride};
 use crate::parts::Parts;
 use crate::rows::RowWork;
 use crate::sampler::{Mean, slots_of, sums_len};
@@ -13,8 +15,14 @@ use crate::tuples::{Tuples, are_worth};
 
 /// A sample has one in so many entries at least.
 const MOST_EVERY: usize = 16;
-/// How many numbers the tables of a level may have where entries are on the host.
-const MOST_STREAMED: usize = 1 << 27;
+/// How many numbers the tables of a level may have where entries are on the host, and the designs of a part.
+pub(crate) const MOST_STREAMED: usize = 1 << 28;
+
+/// How many entries a part has where designs of so many are not too large.
+pub(crate) fn part(setup: &Setup<'_>) -> usize {
+    let widest = setup.ranks.iter().map(|&rank| pad(rank)).max().unwrap_or(0);
+    setup.part.min(MOST_STREAMED / stride(widest)).max(1)
+}
 
 /// The entries as passes go over them, and what is computed from them.
 pub(crate) struct Lists<D: Device> {
@@ -36,13 +44,25 @@ pub(crate) struct Arrangement<D: Device> {
 impl<D: Device> Lists<D> {
     /// The entries of a setup: on the host, if the form says so, or if the device has no room for them and for what comes later.
     pub(crate) fn new(frame: &Frame<'_, D>, setup: &Setup<'_>) -> Result<Self, Error> {
+        let on_device =
+            |plan: &Plan<'_, '_, D>, tables: &mut Tables<D>| Arrangement::on_device(plan, tables, &|_| {});
         match setup.form {
             Form::Streamed => Lists::of(frame, setup, Arrangement::on_host),
-            Form::Auto => match Lists::of(frame, setup, Arrangement::on_device) {
-                Err(Error::OutOfMemory(_)) => Lists::of(frame, setup, Arrangement::on_host),
-                lists => lists,
-            },
-            Form::Entries | Form::Tuples => Lists::of(frame, setup, Arrangement::on_device),
+            Form::Auto => {
+                // Sums over entries may need less than those over tuples.
+                let tuples = Cell::new(false);
+                let mut lists = Lists::of(frame, setup, |plan, tables| {
+                    Arrangement::on_device(plan, tables, &|is_tried| tuples.set(is_tried))
+                });
+                if matches!(lists, Err(Error::OutOfMemory(_))) && tuples.get() {
+                    lists = Lists::of(frame, &Setup { form: Form::Entries, ..*setup }, on_device);
+                }
+                match lists {
+                    Err(Error::OutOfMemory(_)) => Lists::of(frame, setup, Arrangement::on_host),
+                    lists => lists,
+                }
+            }
+            Form::Entries | Form::Tuples => Lists::of(frame, setup, on_device),
         }
     }
 
@@ -64,8 +84,8 @@ impl<D: Device> Lists<D> {
             Array::zeros(device, entries.lead.slots().max(entries.sample.as_ref().map_or(0, Parts::slots)))?;
         let lists = Lists { entries, tables, sums, squares, pass_squares };
         // What comes later finds room, too.
-        Mean::new(device, frame.rows, frame.ranks)?;
-        Array::<D, u8>::zeros(device, setup.reserve)?;
+        let _mean = Mean::new(device, frame.rows, frame.ranks)?;
+        let _reserve = Array::<D, u8>::zeros(device, setup.reserve + device.reserve())?;
         Ok(lists)
     }
 }
@@ -108,7 +128,12 @@ impl<'a, 'b, D: Device> Plan<'a, 'b, D> {
 }
 
 impl<D: Device> Arrangement<D> {
-    fn on_device(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>) -> Result<Self, Error> {
+    /// Says whether tuples are tried.
+    fn on_device(
+        plan: &Plan<'_, '_, D>,
+        tables: &mut Tables<D>,
+        tries: &dyn Fn(bool),
+    ) -> Result<Self, Error> {
         let &Plan { frame, setup, ref pads, lead, every } = plan;
         let Frame { device, rows, .. } = *frame;
         let (arranged, sample) = plan.in_order(lead, MOST_NUMBERS, |ordered| {
@@ -131,6 +156,7 @@ impl<D: Device> Arrangement<D> {
             Form::Auto => possible && worth,
             Form::Entries | Form::Streamed => false,
         };
+        tries(tuples);
         let slots = chain.leaves.slots;
         let tuples = tuples.then(|| Tuples::new(frame, &arranged, rows, pads, slots)).transpose();
         let tuples = match tuples {
@@ -156,7 +182,7 @@ impl<D: Device> Arrangement<D> {
 
     fn on_host(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>) -> Result<Self, Error> {
         let &Plan { frame, setup, lead, every, .. } = plan;
-        let (rows, part) = (frame.rows, setup.part);
+        let (rows, part) = (frame.rows, part(setup));
         let mut parts = None;
         let work = |mode: usize| {
             plan.in_order(mode, MOST_STREAMED, |ordered| {

@@ -1,10 +1,9 @@
 //! Entries that passes go over: in a chain on the device, or in parts with a chain each, whose lists are on the host.
 
 use crate::Error;
-use crate::arrange::{Entries, Order, Shape, order};
+use crate::arrange::Order;
 use crate::chain::{Chain, Frame, Purpose, THREADS, Tables};
 use crate::device::{Array, Device};
-use crate::stage::Room;
 
 /// At most so many blocks add up the squares of a part.
 const BLOCKS: usize = 128;
@@ -46,9 +45,9 @@ impl<D: Device> Parts<D> {
         len: usize,
         purpose: Purpose,
     ) -> Result<Self, Error> {
-        let count = some.map_or(ordered.len(), <[u32]>::len);
+        let (count, len) = (some.map_or(ordered.len(), <[u32]>::len), len.max(1));
         let mut chains: Vec<Chain<D>> = Vec::new();
-        for first in (0..count.max(1)).step_by(len.max(1)) {
+        for first in (0..count.max(1)).step_by(len) {
             let places = first..first.saturating_add(len).min(count);
             let arranged = match some {
                 Some(some) => ordered.some(&some[places]),
@@ -61,26 +60,6 @@ impl<D: Device> Parts<D> {
             chains.push(chain);
         }
         Parts::new(frame.device, chains)
-    }
-
-    /// Entries to evaluate on: on the device, if there is room.
-    pub(crate) fn to_evaluate(
-        frame: &Frame<'_, D>,
-        tables: &mut Tables<D>,
-        entries: &Entries<'_>,
-        shape: &Shape<'_>,
-        len: usize,
-    ) -> Result<Self, Error> {
-        let ordered = order((entries, &[]), shape);
-        let mut room = Room::Device(frame.device);
-        let whole = Chain::new(frame, &mut room, &ordered.all(), Purpose::Errors, None);
-        let whole = whole.and_then(|chain| tables.fit(frame.device, &chain).map(|()| chain));
-        match whole.and_then(|chain| Parts::whole(frame.device, chain)) {
-            Err(Error::OutOfMemory(_)) if ordered.len() > len => {
-                Parts::on_host(frame, tables, (&*ordered, None), len, Purpose::Errors)
-            }
-            parts => parts,
-        }
     }
 
     pub(crate) fn chains(&self) -> &[Chain<D>] {
@@ -129,9 +108,8 @@ impl<D: Device> Parts<D> {
 
     /// Lets entries take part that are held out.
     pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
-        self.chains
-            .iter_mut()
-            .try_for_each(|chain| chain.change(device, tables, |chain| chain.entries.join(device)))
+        let mut chains = self.chains.iter_mut().filter(|chain| chain.entries.held() > 0);
+        chains.try_for_each(|chain| chain.change(device, tables, |chain| chain.entries.join(device)))
     }
 }
 

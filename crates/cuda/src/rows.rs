@@ -93,7 +93,8 @@ impl<D: Device> RowWork<D> {
 
     /// Lets entries take part that are held out.
     pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
-        self.stretches.iter_mut().try_for_each(|Stretch { chain, entries, .. }| match chain {
+        let mut stretches = self.stretches.iter_mut().filter(|stretch| stretch.entries.held() > 0);
+        stretches.try_for_each(|Stretch { chain, entries, .. }| match chain {
             Some(chain) => chain.change(device, tables, |_| entries.join(device)),
             None => entries.join(device),
         })

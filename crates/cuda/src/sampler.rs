@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::graph::Graphs;
 use crate::held::{Held, counted};
-use crate::lists::{Lists, lead};
+use crate::lists::{Lists, lead, part};
 use crate::parts::Parts;
 use crate::rows::{RowWork, scratch};
 use crate::scalars;
@@ -71,6 +71,8 @@ pub struct Sampler<D: Device> {
     pub(crate) sample: Option<Parts<D>>,
     /// How many a part has of those that stay on the host.
     pub(crate) part: usize,
+    /// How many bytes are left for sets to evaluate on and for what coupled matrices say.
+    pub(crate) reserve: usize,
     /// The rows of its leaf as sums read them, which passes do as well.
     pub(crate) lead_rows: Array<D, f32>,
     /// For each mode the entries of its rows; none where sums over tuples take their place.
@@ -157,7 +159,8 @@ impl<D: Device> Sampler<D> {
             means: (0..rows.len()).map(|_| None).collect(),
             terms: (0..rows.len()).map(|_| None).collect(),
             graphs: (0..rows.len()).map(|_| None).collect(),
-            part: setup.part,
+            part: part(setup),
+            reserve: setup.reserve,
             pads,
             draw,
             mean_model,

@@ -87,6 +87,8 @@ impl<D: Device> There<D> {
     }
 
     fn put_sets(&mut self, sampler: &Sampler, sets: &TestEntries) -> Result<(), s3cmtf_cuda::Error> {
+        // Those of other ranks are of no use, and take the room of these.
+        (self.reported, self.watched, self.held) = (None, None, None);
         let mut arranged = |entries: &Option<Entries>| {
             let given = |entries: &Entries| {
                 let (lists, values) = state::given(entries, sampler.value_scale());

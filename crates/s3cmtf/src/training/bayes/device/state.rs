@@ -31,18 +31,24 @@ pub(super) fn count(counts: &mut [Vec<u32>], entries: &Entries, held: &[u32], ta
     }
 }
 
-/// Bytes that an entry to evaluate on takes on a device at most, and a neighbour in a graph.
-const EVALUATED: usize = 160;
+/// Bytes that an entry to evaluate on takes on a device at most, but for its design; of a number of that; and of a neighbour in a graph, or
+/// where a row's begin.
+const EVALUATED: usize = 128;
+const NUMBER: usize = 4;
 const NEIGHBOUR: usize = 8;
 
 /// How many bytes of a device are for what comes after entries and state: sets to evaluate on, of which no more than a part is there at a
 /// time, and what coupled matrices say.
 pub(super) fn reserve(sampler: &Sampler, sets: &[usize]) -> usize {
-    let sets: usize = sets.iter().map(|&set| EVALUATED * set.min(s3cmtf_cuda::PART)).sum();
-    // A pull, means, what graphs make of both, and for each row where neighbours begin and a precision.
+    // Ranks are padded to multiples of 16 at most.
+    let design = NUMBER * (sampler.ranks.iter().max().map_or(0, |rank| rank.next_multiple_of(16)));
+    let sets: usize = sets.iter().map(|&set| (EVALUATED + design) * set.min(s3cmtf_cuda::PART)).sum();
+    // A pull, means and what graphs make of both for each number of a row, and a precision for each row.
     let coupled = |mode: usize| {
-        let graphs = graphs_of(sampler, mode).map(|graph| NEIGHBOUR * graph.neighbours.parts().1.len());
-        sampler.factors[mode].len() * 12 + sampler.rows()[mode] * 12 + graphs.sum::<usize>()
+        let rows = sampler.rows()[mode];
+        let graphs = graphs_of(sampler, mode);
+        let graphs = graphs.map(|graph| NEIGHBOUR * (graph.neighbours.parts().1.len() + rows + 1));
+        NUMBER * (3 * sampler.factors[mode].len() + rows) + graphs.sum::<usize>()
     };
     sets + coupled_modes(sampler).into_iter().map(coupled).sum::<usize>()
 }
