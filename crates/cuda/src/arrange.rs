@@ -10,6 +10,7 @@ use crate::by_row::{ByRow, owners};
 use crate::chain::zero_row;
 use crate::sort::sorted;
 use crate::state::Generator;
+use crate::stretch::ByTarget;
 
 /// Entries of a tensor: for each mode the row of each of them, and their values.
 #[derive(Clone, Copy, Debug)]
@@ -391,6 +392,12 @@ impl Arranged {
     /// How many nodes the last level has.
     pub(crate) fn nodes(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// The entries of the last level's nodes, if the leaf mode has so many rows.
+    pub(crate) fn leaves(&self, rows: usize) -> ByTarget<'_> {
+        let Arranged { starts, rows: ids, values, held, .. } = self;
+        ByTarget { starts, ids, values, held, nothing: zero_row(rows) }
     }
 
     /// The entries in the order of rows of the leaf mode.

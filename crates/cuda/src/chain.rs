@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::device::{Array, Device, MOST_BLOCKS, Module, PADS, launch, pad, stride};
-use crate::entry_list::EntryList;
 use crate::stage::{Part, Room, Stage};
+use crate::stretch::{ByTarget, EntryWork};
 use crate::tasks::{Split, Tasks, longest};
 use bytemuck::Pod;
 
@@ -123,9 +123,8 @@ struct Level<D: Device> {
 /// A chain over all modes but the leaf, and the entries of its last nodes.
 pub(crate) struct Chain<D: Device> {
     pub(crate) leaf: usize,
-    /// For each entry its row in the leaf mode and its value; none for [`Purpose::Rows`].
-    pub(crate) entries: EntryList<D>,
-    pub(crate) leaves: Work<D>,
+    /// For each entry its row in the leaf mode and its value; none for [`Purpose::Rows`] and, to begin with, [`Purpose::Tuples`].
+    pub(crate) leaves: EntryWork<D>,
     levels: Vec<Level<D>>,
     /// How many nodes the last level has, but for one more whose table is zero.
     nodes: usize,
@@ -156,6 +155,8 @@ pub(crate) enum Which {
 pub(crate) enum Purpose {
     /// To draw the core: passes over entries, and the way back.
     Core,
+    /// The same, with passes over tuples.
+    Tuples,
     /// To know errors: passes over entries.
     Errors,
     /// To draw rows: designs alone.
@@ -263,7 +264,8 @@ impl<D: Device> Chain<D> {
             } else {
                 longest(nodes, CHILDREN.0, CHILDREN.1)
             };
-            let children = (purpose == Purpose::Core).then(|| Work::new(room, &level.starts, most));
+            let comes_back = matches!(purpose, Purpose::Core | Purpose::Tuples);
+            let children = comes_back.then(|| Work::new(room, &level.starts, most));
             let concepts: usize = level.modes.iter().map(|&mode| ranks[mode]).product();
             len /= concepts;
             levels.push(Level {
@@ -278,16 +280,13 @@ impl<D: Device> Chain<D> {
                 foldings: frame.foldings(&level.modes, first)?,
             });
         }
-        let (entries, held, starts) = match purpose {
-            Purpose::Core | Purpose::Errors => {
-                ((&arranged.rows[..], &arranged.values[..]), &arranged.held[..], &arranged.starts[..])
-            }
-            Purpose::Rows => ((&[][..], &[][..]), &[][..], &[][..]),
+        let entries = match purpose {
+            Purpose::Core | Purpose::Errors => arranged.leaves(all_rows[leaf]),
+            Purpose::Rows | Purpose::Tuples => ByTarget::none(),
         };
         Ok(Chain {
             leaf,
-            entries: EntryList::new(room, entries, held, zero_row(all_rows[leaf]))?,
-            leaves: Work::new(room, starts, longest(arranged.values.len(), LEAVES.0, LEAVES.1))?,
+            leaves: EntryWork::new(room, &entries, most_leaves(entries.values.len()))?,
             levels,
             nodes: arranged.nodes(),
             places,
@@ -297,7 +296,7 @@ impl<D: Device> Chain<D> {
     }
 
     /// Brings its lists to the device, if they are on the host.
-    pub(crate) fn load(&self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
+    fn load(&self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
         self.part.as_ref().map_or(Ok(()), |part| tables.stage.load(device, part))
     }
 
@@ -333,7 +332,7 @@ impl<D: Device> Chain<D> {
 
     /// How many of its entries are not held out.
     pub(crate) fn taking_part(&self) -> usize {
-        self.entries.len() - self.entries.held()
+        self.leaves.len() - self.leaves.held()
     }
 
     /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
@@ -491,6 +490,11 @@ pub(crate) fn fold<D: Device>(
         tables,
         roots,
     )
+}
+
+/// The most entries of a task, where there are so many in all.
+pub(crate) fn most_leaves(entries: usize) -> u32 {
+    longest(entries, LEAVES.0, LEAVES.1)
 }
 
 /// The most children of a task that goes back to a core of so many numbers: the sums of all tasks have to have room.

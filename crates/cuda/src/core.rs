@@ -301,37 +301,44 @@ impl<D: Device> Sampler<D> {
     /// Visits the entries of a chain whose nodes have designs and whose leaf is the lead's.
     pub(crate) fn visit(&self, chain: &Chain<D>, visit: Visit, epoch: u32) -> Result<(), Error> {
         let (device, scalars, squares) = (&self.device, &self.scalars, &self.pass_squares);
-        // Entries of other parts have other signs.
-        let seed = self.seed ^ (chain.number as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let (pad, factor) = (self.pads[chain.leaf], &self.lead_rows);
         let (nodes, node_roots) = self.tables.last(chain);
-        let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
-        let (module, kernel, grid) = match lanes(pad) {
-            Some((module, lanes)) => (module, "leaves", (lanes * count).div_ceil(LEAF_THREADS)),
-            None => (Module::Common, "leaves_any", count),
-        };
-        let shared = if module == Module::Common { LEAF_THREADS * 8 + 2 * pad * 4 } else { 0 };
-        launch!(
-            device,
-            module,
-            kernel,
-            [grid, 1],
-            LEAF_THREADS,
-            shared,
-            pad as u32,
-            visit as u32,
-            tasks,
-            count as u32,
-            chain.entries.words(),
-            nodes,
-            node_roots,
-            factor,
-            scalars,
-            seed,
-            epoch,
-            nodes,
-            squares
-        )
+        for (number, stretch) in chain.leaves.stretches.iter().enumerate() {
+            stretch.load(device, &self.tables)?;
+            let (tasks, count) = (&stretch.tasks, stretch.count);
+            let (module, kernel, grid) = match lanes(pad) {
+                Some((module, lanes)) => (module, "leaves", (lanes * count).div_ceil(LEAF_THREADS)),
+                None => (Module::Common, "leaves_any", count),
+            };
+            let shared = if module == Module::Common { LEAF_THREADS * 8 + 2 * pad * 4 } else { 0 };
+            launch!(
+                device,
+                module,
+                kernel,
+                [grid, 1],
+                LEAF_THREADS,
+                shared,
+                pad as u32,
+                visit as u32,
+                tasks,
+                count as u32,
+                stretch.entries.words(),
+                nodes,
+                node_roots,
+                factor,
+                scalars,
+                self.seed_of(chain.number + number),
+                epoch,
+                nodes,
+                squares
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The seed of random signs of a part's entries, or of a stretch's: those of others are others.
+    pub(crate) fn seed_of(&self, number: usize) -> u64 {
+        self.seed ^ (number as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)
     }
 
     /// The squared errors of a chain's tasks, whose nodes have designs of a model.
@@ -343,29 +350,33 @@ impl<D: Device> Sampler<D> {
     ) -> Result<(), Error> {
         let pad = self.pads[chain.leaf];
         let (nodes, factor) = (self.tables.last(chain).0, &model.factors[chain.leaf]);
-        let (tasks, count) = (&chain.leaves.tasks, chain.leaves.count);
-        let (module, kernel, grid) = match lanes(pad) {
-            Some((module, lanes)) => (module, "errors", (lanes * count).div_ceil(LEAF_THREADS)),
-            None => (Module::Common, "errors_any", count),
-        };
-        let shared = if module == Module::Common { LEAF_THREADS * 8 } else { 0 };
-        launch!(
-            &self.device,
-            module,
-            kernel,
-            [grid, 1],
-            LEAF_THREADS,
-            shared,
-            pad as u32,
-            tasks,
-            count as u32,
-            chain.entries.words(),
-            nodes,
-            factor,
-            lowest,
-            highest,
-            &self.pass_squares
-        )
+        for stretch in &chain.leaves.stretches {
+            stretch.load(&self.device, &self.tables)?;
+            let (tasks, count) = (&stretch.tasks, stretch.count);
+            let (module, kernel, grid) = match lanes(pad) {
+                Some((module, lanes)) => (module, "errors", (lanes * count).div_ceil(LEAF_THREADS)),
+                None => (Module::Common, "errors_any", count),
+            };
+            let shared = if module == Module::Common { LEAF_THREADS * 8 } else { 0 };
+            launch!(
+                &self.device,
+                module,
+                kernel,
+                [grid, 1],
+                LEAF_THREADS,
+                shared,
+                pad as u32,
+                tasks,
+                count as u32,
+                stretch.entries.words(),
+                nodes,
+                factor,
+                lowest,
+                highest,
+                &self.pass_squares
+            )?;
+        }
+        Ok(())
     }
 
     /// Makes the squared errors zero: targets that tasks share have none of their own.

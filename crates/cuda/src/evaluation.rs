@@ -48,7 +48,7 @@ impl<D: Device> Sampler<D> {
             let chain = Chain::new(&frame, &mut Room::Device(device), &arranged, Purpose::Errors, None)?;
             tables.fit(device, &chain)?;
             let parts = Parts::whole(device, chain)?;
-            squares.grow(device, parts.slots())?;
+            make_room(device, squares, parts.slots())?;
             Ok(parts)
         };
         let parts = match whole() {
@@ -57,7 +57,7 @@ impl<D: Device> Sampler<D> {
                 let ordered = order((&entries, &[]), &shape(MOST_STREAMED));
                 let given = (&*ordered, None);
                 let parts = Parts::on_host(&frame, &mut self.tables, given, self.part, Purpose::Errors)?;
-                self.pass_squares.grow(device, parts.slots())?;
+                make_room(device, &mut self.pass_squares, parts.slots())?;
                 parts
             }
             parts => parts?,
@@ -131,4 +131,12 @@ impl<D: Device> Sampler<D> {
         self.find_mean_rows()?;
         Ok((self.factors(&self.mean_model)?, self.mean_model.core.get(&self.device)?))
     }
+}
+
+/// Makes room for so many squares; if there is none, what was there before stays.
+fn make_room<D: Device>(device: &D, squares: &mut Array<D, f64>, len: usize) -> Result<(), Error> {
+    if squares.len() < len {
+        *squares = Array::zeros(device, len)?;
+    }
+    Ok(())
 }

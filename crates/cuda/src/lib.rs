@@ -9,7 +9,7 @@
 //! `kernels/rows.cu`), and the way back through a chain gives the core's gradient. Where many entries share their rows in
 //! all modes but one, sums over these take the entries' place ([`Form::Tuples`], `kernels/tuples.cu`).
 //!
-//! What the device has no room for stays on the host: lists of entries come to it in parts, in every pass ([`Form::Streamed`]).
+//! What the device has no room for stays on the host: lists of entries come to it in parts, in every pass ([`Form::StreamedEntries`]).
 //!
 //! Kernels are CUDA C++, compiled ahead of time and embedded; the driver is looked for when it is asked for
 //! ([`CudaDevice::new`]), and its absence is an error. Sums have a fixed order and random numbers depend on what they are for,
@@ -41,6 +41,7 @@ mod shares;
 mod sort;
 mod stage;
 mod state;
+mod stretch;
 mod tasks;
 mod terms;
 #[cfg(test)]

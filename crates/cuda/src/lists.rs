@@ -4,13 +4,14 @@ use std::cell::Cell;
 
 use crate::Error;
 use crate::arrange::{MOST_NUMBERS, Order, Shape, order};
-use crate::chain::{Chain, Frame, Purpose, Tables};
+use crate::chain::{Chain, Frame, Purpose, Tables, most_leaves};
 use crate::device::{Array, Device, pad, stride};
 use crate::parts::Parts;
 use crate::rows::RowWork;
 use crate::sampler::{Mean, slots_of, sums_len};
 use crate::setup::{Form, Setup};
 use crate::stage::Room;
+use crate::stretch::EntryWork;
 use crate::tuples::{Tuples, are_worth};
 
 /// A sample has one in so many entries at least.
@@ -44,37 +45,31 @@ pub(crate) struct Arrangement<D: Device> {
 impl<D: Device> Lists<D> {
     /// The entries of a setup: on the host, if the form says so, or if the device has no room for them and for what comes later.
     pub(crate) fn new(frame: &Frame<'_, D>, setup: &Setup<'_>) -> Result<Self, Error> {
-        let on_device =
-            |plan: &Plan<'_, '_, D>, tables: &mut Tables<D>| Arrangement::on_device(plan, tables, &|_| {});
-        match setup.form {
-            Form::Streamed => Lists::of(frame, setup, Arrangement::on_host),
-            Form::Auto => {
-                // Sums over entries may need less than those over tuples.
-                let tuples = Cell::new(false);
-                let mut lists = Lists::of(frame, setup, |plan, tables| {
-                    Arrangement::on_device(plan, tables, &|is_tried| tuples.set(is_tried))
-                });
-                if matches!(lists, Err(Error::OutOfMemory(_))) && tuples.get() {
-                    lists = Lists::of(frame, &Setup { form: Form::Entries, ..*setup }, on_device);
-                }
-                match lists {
-                    Err(Error::OutOfMemory(_)) => Lists::of(frame, setup, Arrangement::on_host),
-                    lists => lists,
-                }
+        let tuples = Cell::new(false);
+        let mut lists = Lists::of(frame, setup, &tuples);
+        // What needs less and less of the device, and takes longer.
+        for (form, is_of_tuples) in
+            [(Form::Entries, true), (Form::StreamedTuples, true), (Form::StreamedEntries, false)]
+        {
+            let has_no_room = setup.form == Form::Auto && matches!(lists, Err(Error::OutOfMemory(_)));
+            if has_no_room && (tuples.get() || !is_of_tuples) {
+                lists = Lists::of(frame, &Setup { form, ..*setup }, &Cell::new(false));
             }
-            Form::Entries | Form::Tuples => Lists::of(frame, setup, on_device),
         }
+        lists
     }
 
-    fn of(
-        frame: &Frame<'_, D>,
-        setup: &Setup<'_>,
-        arrange: impl FnOnce(&Plan<'_, '_, D>, &mut Tables<D>) -> Result<Arrangement<D>, Error>,
-    ) -> Result<Self, Error> {
+    /// Those of a form; says whether sums over tuples were tried.
+    fn of(frame: &Frame<'_, D>, setup: &Setup<'_>, tuples: &Cell<bool>) -> Result<Self, Error> {
         let device = frame.device;
         let plan = Plan::new(frame, setup);
         let mut tables = Tables::new(device)?;
-        let entries = arrange(&plan, &mut tables)?;
+        let entries = match setup.form {
+            Form::Auto | Form::Entries | Form::Tuples => Arrangement::on_device(&plan, &mut tables, tuples),
+            Form::StreamedEntries => Arrangement::entries_on_host(&plan, &mut tables),
+            Form::StreamedTuples => Arrangement::tuples_on_host(&plan, &mut tables),
+        };
+        let entries = entries?;
         let modes = 0..frame.rows.len();
         let slots = |mode: usize| slots_of(mode, &entries.work, entries.tuples.as_ref());
         let most = |of: &dyn Fn(usize) -> usize| modes.clone().map(of).max().unwrap_or(0);
@@ -128,12 +123,7 @@ impl<'a, 'b, D: Device> Plan<'a, 'b, D> {
 }
 
 impl<D: Device> Arrangement<D> {
-    /// Says whether tuples are tried.
-    fn on_device(
-        plan: &Plan<'_, '_, D>,
-        tables: &mut Tables<D>,
-        tries: &dyn Fn(bool),
-    ) -> Result<Self, Error> {
+    fn on_device(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>, tried: &Cell<bool>) -> Result<Self, Error> {
         let &Plan { frame, setup, ref pads, lead, every } = plan;
         let Frame { device, rows, .. } = *frame;
         let (arranged, sample) = plan.in_order(lead, MOST_NUMBERS, |ordered| {
@@ -147,16 +137,12 @@ impl<D: Device> Arrangement<D> {
         sample.iter().try_for_each(|sample| tables.fit(device, sample))?;
         let (possible, worth) = are_worth(&arranged, pads);
         let tuples = match setup.form {
-            Form::Tuples if !possible => {
-                return Err(Error::Problem(
-                    "there are too many tuples, or concepts, for sums over tuples".to_owned(),
-                ));
-            }
+            Form::Tuples if !possible => return Err(no_tuples()),
             Form::Tuples => true,
             Form::Auto => possible && worth,
-            Form::Entries | Form::Streamed => false,
+            Form::Entries | Form::StreamedEntries | Form::StreamedTuples => false,
         };
-        tries(tuples);
+        tried.set(tuples);
         let slots = chain.leaves.slots;
         let tuples = tuples.then(|| Tuples::new(frame, &arranged, rows, pads, slots)).transpose();
         let tuples = match tuples {
@@ -180,7 +166,33 @@ impl<D: Device> Arrangement<D> {
         Ok(Arrangement { lead, sample, work, tuples })
     }
 
-    fn on_host(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>) -> Result<Self, Error> {
+    /// The lead's nodes and tuples are on the device, its entries on the host.
+    fn tuples_on_host(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>) -> Result<Self, Error> {
+        let &Plan { frame, setup, ref pads, lead, every } = plan;
+        let &Frame { device, rows, .. } = frame;
+        let part = part(setup);
+        plan.in_order(lead, MOST_NUMBERS, |ordered| {
+            let arranged = ordered.all();
+            if !are_worth(&arranged, pads).0 {
+                return Err(no_tuples());
+            }
+            let sample = ordered
+                .sample(every)
+                .map(|places| Parts::on_host(frame, tables, (ordered, Some(&places)), part, Purpose::Core));
+            let mut chain = Chain::new(frame, &mut Room::Device(device), &arranged, Purpose::Tuples, None)?;
+            let (leaves, most) = (arranged.leaves(rows[lead]), most_leaves(arranged.values.len()));
+            chain.leaves = EntryWork::on_host(device, tables, &leaves, most, part)?;
+            tables.fit(device, &chain)?;
+            let tuples = Tuples::new(frame, &arranged, rows, pads, chain.leaves.slots)?;
+            let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows[lead]));
+            let mut work: Vec<Option<RowWork<D>>> = rows.iter().map(|_| None).collect();
+            work[lead] = Some(RowWork::of_lead_on_host(device, tables, nodes, &by_row, part)?);
+            let lead = Parts::whole(device, chain)?;
+            Ok(Arrangement { lead, sample: sample.transpose()?, work, tuples: Some(tuples) })
+        })
+    }
+
+    fn entries_on_host(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>) -> Result<Self, Error> {
         let &Plan { frame, setup, lead, every, .. } = plan;
         let (rows, part) = (frame.rows, part(setup));
         let mut parts = None;
@@ -201,4 +213,8 @@ impl<D: Device> Arrangement<D> {
             parts.ok_or_else(|| Error::Problem("there are no modes to draw rows of".to_owned()))?;
         Ok(Arrangement { lead, sample, work, tuples: None })
     }
+}
+
+fn no_tuples() -> Error {
+    Error::Problem("there are too many tuples, or concepts, for sums over tuples".to_owned())
 }

@@ -108,8 +108,10 @@ impl<D: Device> Parts<D> {
 
     /// Lets entries take part that are held out.
     pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
-        let mut chains = self.chains.iter_mut().filter(|chain| chain.entries.held() > 0);
-        chains.try_for_each(|chain| chain.change(device, tables, |chain| chain.entries.join(device)))
+        let mut chains = self.chains.iter_mut().filter(|chain| chain.leaves.held() > 0);
+        chains.try_for_each(|chain| {
+            chain.change(device, tables, |chain| chain.leaves.join_held(device, tables))
+        })
     }
 }
 

@@ -7,11 +7,11 @@ use crate::arrange::Order;
 use crate::by_row::{ByRow, places_by_row};
 use crate::chain::{Chain, Frame, Joins, Purpose, Tables, Which};
 use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
-use crate::entry_list::EntryList;
 use crate::parts;
 use crate::sampler::{Sampler, sums_len};
 use crate::stage::Room;
-use crate::tasks::{self, Task, Tasks, longest};
+use crate::stretch::{ByTarget, EntryWork, Stretch};
+use crate::tasks::{Tasks, longest};
 
 /// How many tasks there are at least, if these have no fewer entries and no more.
 const TASKS: (usize, [u32; 2]) = (1 << 15, [128, 2048]);
@@ -26,36 +26,38 @@ const BLOCKS: usize = 512;
 
 /// The entries of a mode's rows.
 pub(crate) struct RowWork<D: Device> {
-    /// One, if they are on the device.
-    stretches: Vec<Stretch<D>>,
-    joins: Joins<D>,
-    slots: usize,
-}
-
-/// The entries of some tasks.
-struct Stretch<D: Device> {
-    /// The chain whose nodes have the designs; none if it is the lead.
-    chain: Option<Chain<D>>,
-    entries: EntryList<D>,
-    tasks: Array<D, u32>,
-    count: usize,
+    /// Those whose nodes have the designs: one for each stretch of the entries; none if it is the lead.
+    chains: Vec<Chain<D>>,
+    entries: EntryWork<D>,
 }
 
 impl<D: Device> RowWork<D> {
-    /// Of entries whose ids are nodes; the one behind the last `nodes` is zero.
+    /// Of entries on the device, whose ids are nodes of a chain, or of the lead; the one behind the last `nodes` is zero.
     pub(crate) fn new(
         device: &D,
         chain: Option<Chain<D>>,
         nodes: usize,
         by_row: &ByRow<f32>,
     ) -> Result<Self, Error> {
-        let Tasks { tasks, splits, slots } = Tasks::new(&by_row.starts, most(by_row.ids.len()));
-        let mut room = Room::Device(device);
-        let joins = Joins::new(&mut room, splits)?;
-        Ok(RowWork { stretches: vec![Stretch::new(&mut room, chain, nodes, by_row, &tasks)?], joins, slots })
+        let entries = ByTarget::rows(by_row, nodes);
+        let entries = EntryWork::new(&mut Room::Device(device), &entries, most(by_row.ids.len()))?;
+        Ok(RowWork { chains: chain.into_iter().collect(), entries })
     }
 
-    /// Of entries on the host, with about so many in each stretch.
+    /// Of entries on the host, about so many in each stretch, whose ids are nodes of the lead.
+    pub(crate) fn of_lead_on_host(
+        device: &D,
+        tables: &mut Tables<D>,
+        nodes: usize,
+        by_row: &ByRow<f32>,
+        len: usize,
+    ) -> Result<Self, Error> {
+        let entries = ByTarget::rows(by_row, nodes);
+        let entries = EntryWork::on_host(device, tables, &entries, most(by_row.ids.len()), len)?;
+        Ok(RowWork { chains: Vec::new(), entries })
+    }
+
+    /// Of entries on the host, about so many in each stretch, with a chain for each.
     pub(crate) fn on_host(
         frame: &Frame<'_, D>,
         tables: &mut Tables<D>,
@@ -66,56 +68,43 @@ impl<D: Device> RowWork<D> {
         let (starts, places) = places_by_row(rows, &ordered.leaf_rows());
         let mut tasks = Tasks::new(&starts, most(places.len()));
         let joins = Joins::new(&mut Room::Device(device), std::mem::take(&mut tasks.splits))?;
-        let slots = tasks.slots;
-        let mut stretches: Vec<Stretch<D>> = Vec::new();
-        for tasks::Stretch { tasks, elements } in tasks.stretches(len) {
+        let (slots, mut stretches, mut chains) = (tasks.slots, Vec::new(), Vec::<Chain<D>>::new());
+        for stretch in tasks.stretches(len) {
             // Entries of a row stay in their order.
-            let mut places = places[elements].to_vec();
+            let mut places = places[stretch.elements].to_vec();
             places.par_sort_unstable();
             let arranged = ordered.some(&places);
             let mut room = tables.stage.room();
-            let first = stretches.first().and_then(|stretch| stretch.chain.as_ref());
-            let mut chain = Chain::new(frame, &mut room, &arranged, Purpose::Rows, first)?;
+            let mut chain = Chain::new(frame, &mut room, &arranged, Purpose::Rows, chains.first())?;
             let (nodes, by_row) = (arranged.nodes(), arranged.by_row(rows));
-            let mut stretch = Stretch::new(&mut room, None, nodes, &by_row, &tasks)?;
-            (chain.part, chain.number) = (room.close(device)?, stretches.len());
+            stretches.push(Stretch::new(&mut room, &ByTarget::rows(&by_row, nodes), &stretch.tasks)?);
+            (chain.part, chain.number) = (room.close(device)?, chains.len());
             tables.fit(device, &chain)?;
-            stretch.chain = Some(chain);
-            stretches.push(stretch);
+            chains.push(chain);
         }
-        Ok(RowWork { stretches, joins, slots })
+        Ok(RowWork { chains, entries: EntryWork { stretches, joins, slots } })
     }
 
     /// Has designs of other ranks from now on.
     pub(crate) fn resize(&mut self, frame: &Frame<'_, D>, tables: &mut Tables<D>) -> Result<(), Error> {
-        parts::resize(self.stretches.iter_mut().filter_map(|stretch| stretch.chain.as_mut()), frame, tables)
+        parts::resize(self.chains.iter_mut(), frame, tables)
     }
 
     /// Lets entries take part that are held out.
     pub(crate) fn join(&mut self, device: &D, tables: &Tables<D>) -> Result<(), Error> {
-        let mut stretches = self.stretches.iter_mut().filter(|stretch| stretch.entries.held() > 0);
-        stretches.try_for_each(|Stretch { chain, entries, .. }| match chain {
-            Some(chain) => chain.change(device, tables, |_| entries.join(device)),
-            None => entries.join(device),
-        })
+        let RowWork { chains, entries } = self;
+        for (number, stretch) in entries.stretches.iter_mut().enumerate() {
+            match chains.get_mut(number).filter(|_| stretch.entries.held() > 0) {
+                Some(chain) => chain.change(device, tables, |_| stretch.join_held(device, tables))?,
+                None => stretch.join_held(device, tables)?,
+            }
+        }
+        Ok(())
     }
 
     /// How many sums there are at a time.
     pub(crate) fn slots(&self) -> usize {
-        self.slots
-    }
-}
-
-impl<D: Device> Stretch<D> {
-    fn new(
-        room: &mut Room<'_, D>,
-        chain: Option<Chain<D>>,
-        nodes: usize,
-        by_row: &ByRow<f32>,
-        tasks: &[Task],
-    ) -> Result<Self, Error> {
-        let entries = EntryList::new(room, (&by_row.ids, &by_row.values), &by_row.held, nodes as u32)?;
-        Ok(Stretch { chain, entries, tasks: room.list(tasks.as_flattened())?, count: tasks.len() })
+        self.entries.slots
     }
 }
 
@@ -150,30 +139,34 @@ impl<D: Device> Sampler<D> {
         if self.sum_tuples(mode, epoch)? {
             return Ok(());
         }
-        let Some(RowWork { stretches, joins, .. }) = &self.work[mode] else { return Ok(()) };
+        let Some(RowWork { chains, entries }) = &self.work[mode] else { return Ok(()) };
         let (device, pad, sums) = (&self.device, self.pads[mode], [&self.sums, &self.squares]);
-        for Stretch { chain, entries, tasks, count } in stretches {
-            let chain = chain.as_ref().unwrap_or(self.lead.first());
-            chain.descend(device, &self.tables, Which::Draw, &self.draw.core, true)?;
+        for (number, stretch) in entries.stretches.iter().enumerate() {
+            let chain = chains.get(number).unwrap_or(self.lead.first());
+            // Designs of the lead are those of all stretches.
+            if number < chains.len().max(1) {
+                chain.descend(device, &self.tables, Which::Draw, &self.draw.core, true)?;
+            }
+            stretch.load(device, &self.tables)?;
             let (designs, _) = self.tables.last(chain);
-            self.sum_tasks(pad, (tasks, *count), entries.words(), designs, None, sums)?;
+            self.sum_stretch(pad, stretch, designs, None, sums)?;
         }
-        joins.join(device, sums_len(pad), sums[0])?;
-        joins.join(device, 1, sums[1])
+        entries.join(device, sums_len(pad), sums[0])?;
+        entries.join(device, 1, sums[1])
     }
 
     /// Sums over tasks of products of designs; with those of random signs if there are a seed and an epoch for them. Targets that tasks
     /// share have theirs in several slots.
-    pub(crate) fn sum_tasks(
+    pub(crate) fn sum_stretch(
         &self,
         pad: usize,
-        (tasks, count): (&Array<D, u32>, usize),
-        entries: &Array<D, u64>,
+        stretch: &Stretch<D>,
         designs: &Array<D, f32>,
         signs: Option<(u64, u32)>,
         [sums, squares]: [&Array<D, f32>; 2],
     ) -> Result<(), Error> {
-        let device = &self.device;
+        let (device, count) = (&self.device, stretch.count);
+        let (tasks, entries) = (&stretch.tasks, stretch.entries.words());
         let lists = if signs.is_some() { 2 } else { 1 };
         if let Some((module, tasks_of_block, shared)) = module(pad, lists, self.tensor) {
             let grid = [count.div_ceil(tasks_of_block), 1];

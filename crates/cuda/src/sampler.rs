@@ -181,7 +181,13 @@ impl<D: Device> Sampler<D> {
 
     /// In how many parts the entries stay on the host; none if they are on the device.
     pub fn parts(&self) -> Option<usize> {
-        self.lead.first().part.as_ref().map(|_| self.lead.chains().len())
+        let lead = self.lead.first();
+        let stretches = lead.leaves.stretches.iter().filter(|stretch| stretch.is_on_host()).count();
+        if lead.part.is_some() {
+            Some(self.lead.chains().len())
+        } else {
+            Some(stretches).filter(|&count| count > 0)
+        }
     }
 
     /// The device, to wait for it.

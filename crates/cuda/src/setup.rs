@@ -29,8 +29,10 @@ pub enum Form {
     /// below about a thousandth of the values, [`Form::Entries`] tells it better.
     Tuples,
     /// Entry by entry, from lists that stay on the host and come to the device part by part, in every pass: for entries that it has no room
-    /// for. [`Form::Auto`] does so where it has none.
-    Streamed,
+    /// for. [`Form::Auto`] does so where it has none, or as with tuples where these have.
+    StreamedEntries,
+    /// As tuples, with lists that stay on the host.
+    StreamedTuples,
 }
 
 /// What a sampler is made for.
@@ -102,7 +104,7 @@ impl<'a> Setup<'a> {
         if self.rows.iter().any(|&rows| rows > MOST_ROWS) {
             return wrong("a mode has more rows than can be counted here".to_owned());
         }
-        if self.form == Form::Tuples && order != 3 {
+        if matches!(self.form, Form::Tuples | Form::StreamedTuples) && order != 3 {
             return wrong(format!("sums over tuples are for three modes, not {order}"));
         }
         check_core(self.ranks, self.zero)?;

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::arrange::Arranged;
 use crate::by_row::ByRow;
-use crate::chain::{BEHIND, Chain, Frame, THREADS, Which, Work, fold, gather};
+use crate::chain::{BEHIND, Frame, THREADS, Which, Work, fold, gather};
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::parts::Visit;
 use crate::sampler::Sampler;
@@ -172,9 +172,12 @@ impl<D: Device> Sampler<D> {
         )?;
         let Some(tuples) = &self.tuples else { return Ok(()) };
         let sums = [&tuples.sums, &tuples.squares];
-        let Chain { entries, leaves, .. } = self.lead.first();
-        let signs = Some((self.seed, epoch));
-        self.sum_tasks(pad, (&leaves.tasks, leaves.count), entries.words(), wide, signs, sums)?;
+        let leaves = &self.lead.first().leaves;
+        for (number, stretch) in leaves.stretches.iter().enumerate() {
+            stretch.load(device, &self.tables)?;
+            let signs = Some((self.seed_of(number), epoch));
+            self.sum_stretch(pad, stretch, wide, signs, sums)?;
+        }
         leaves.join(device, sums_len(pad), sums[0])?;
         leaves.join(device, 1, sums[1])?;
         self.tuples.iter_mut().for_each(|tuples| tuples.ready = Some(epoch));

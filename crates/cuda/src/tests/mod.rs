@@ -65,8 +65,8 @@ impl Random {
         let slices: Vec<&[u32]> = self.indices.iter().map(Vec::as_slice).collect();
         let entries = Entries { indices: &slices, values: &self.values };
         let mut setup = Setup::new(&self.rows, &self.ranks, entries, &self.zero, 1);
-        // So that there are several.
-        (setup.held, setup.part) = (&self.held, 97);
+        // So that there are several, and not many.
+        (setup.held, setup.part) = (&self.held, (self.values.len() / 4).max(40));
         change(&mut setup);
         Sampler::new(device, &setup, &self.state)
     }
@@ -74,8 +74,9 @@ impl Random {
 
 /// All forms that there are for this number of modes.
 pub(crate) fn forms(order: usize) -> Vec<Form> {
-    let tuples = (order == 3).then_some(Form::Tuples);
-    [Form::Entries, Form::Streamed].into_iter().chain(tuples).collect()
+    let entries = [Form::Entries, Form::StreamedEntries];
+    let tuples = [Form::Tuples, Form::StreamedTuples].into_iter().filter(|_| order == 3);
+    entries.into_iter().chain(tuples).collect()
 }
 
 #[test]

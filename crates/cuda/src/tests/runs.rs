@@ -49,7 +49,7 @@ impl Planted {
         let test: Vec<&[u32]> = self.test.0.iter().map(Vec::as_slice).collect();
         let zero = zeros(ranks);
         let entries = Entries { indices: &train, values: &self.train.1 };
-        let setup = Setup { form, part: 300, ..Setup::new(&self.rows, ranks, entries, &zero, 3) };
+        let setup = Setup { form, part: 700, ..Setup::new(&self.rows, ranks, entries, &zero, 3) };
         let mut sampler = Sampler::new(TestDevice, &setup, &State::start(&self.rows, ranks, 3)).unwrap();
         let set = sampler.evaluation(Entries { indices: &test, values: &self.test.1 }).unwrap();
         let early = epochs * 3 / 4;
@@ -75,7 +75,9 @@ fn a_planted_model_is_found() {
     ];
     for (rows, ranks, entries) in shapes {
         let planted = Planted::new(rows, entries, 5);
-        for form in forms(rows.len()) {
+        // What is streamed has the same sums: one shape will do.
+        let is_enough = |form: &Form| matches!(form, Form::Entries | Form::Tuples) || rows == [50, 25, 5];
+        for form in forms(rows.len()).into_iter().filter(is_enough) {
             let (test, train, state) = planted.run(ranks, form, 32);
             assert!(test < 1.25 * NOISE && train < 1.05 * NOISE, "{rows:?} {form:?}: {test} {train}");
             let noise = 1.0 / state.tau.sqrt();
@@ -147,7 +149,7 @@ fn a_run_with_other_ranks_is_that_of_a_new_sampler() {
         assert_eq!(sampler.state().unwrap(), before);
         let wide = other(&[70, 2, 2]);
         let result = sampler.resize(&wide.ranks, &wide.zero, &wide.state);
-        assert_eq!(result.is_ok(), form != Form::Tuples);
+        assert_eq!(result.is_ok(), matches!(form, Form::Entries | Form::StreamedEntries));
     }
 }
 

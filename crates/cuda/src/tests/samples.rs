@@ -2,7 +2,7 @@
 
 use super::device::TestDevice;
 use super::{Random, forms};
-use crate::entry_list::EntryList;
+use crate::stretch::EntryWork;
 use crate::{Form, Sampler, zeros};
 
 /// So few numbers of a core that a sample of the entries is enough for it.
@@ -12,13 +12,13 @@ fn problem(ranks: &[usize]) -> Random {
 
 fn sampler(problem: &Random, form: Form) -> Sampler<TestDevice> {
     let sampler = problem.sampler_on(TestDevice, |setup| (setup.form, setup.sample) = (form, 750)).unwrap();
-    let entries: usize = in_sample(&sampler).map(EntryList::len).sum();
+    let entries: usize = in_sample(&sampler).map(EntryWork::len).sum();
     assert!((400..1100).contains(&entries), "{entries}");
     sampler
 }
 
-fn in_sample(sampler: &Sampler<TestDevice>) -> impl Iterator<Item = &EntryList<TestDevice>> {
-    sampler.sample.as_ref().unwrap().chains().iter().map(|chain| &chain.entries)
+fn in_sample(sampler: &Sampler<TestDevice>) -> impl Iterator<Item = &EntryWork<TestDevice>> {
+    sampler.sample.as_ref().unwrap().chains().iter().map(|chain| &chain.leaves)
 }
 
 fn epochs(sampler: &mut Sampler<TestDevice>, epochs: std::ops::Range<u32>) {
@@ -53,7 +53,7 @@ fn samples_follow_ranks_and_entries_that_join() {
         let mut whole = sampler(&small, form);
         epochs(&mut whole, 1..7);
         let mut joined = sampler(&some, form);
-        let held: usize = in_sample(&joined).map(EntryList::held).sum();
+        let held: usize = in_sample(&joined).map(EntryWork::held).sum();
         assert!((40..200).contains(&held), "{held}");
         joined.join().unwrap();
         epochs(&mut joined, 1..7);

@@ -22,29 +22,33 @@ fn set<D: crate::Device>(problem: &Random, sampler: &mut Sampler<D>) -> Result<E
 fn sums_of_rows_are_those_of_entries_on_the_device_to_the_bit() {
     let problem = problem();
     let mut there = problem.sampler(Form::Entries);
-    for part in [1, 700, 5000, 1 << 22] {
-        let change = |setup: &mut Setup<'_>| (setup.form, setup.part) = (Form::Streamed, part);
+    let ways = [(Form::Entries, Form::StreamedEntries), (Form::Tuples, Form::StreamedTuples)];
+    for (part, (form, streamed)) in
+        [1, 700, 5000, 1 << 22].into_iter().flat_map(|part| ways.map(|way| (part, way)))
+    {
+        let change = |setup: &mut Setup<'_>| (setup.form, setup.part) = (streamed, part);
         // A part for each entry takes long.
         let mut small = Random::new(&[9, 8, 7], &[3, 4, 3], 300, 4);
         small.held = vec![7, 100];
-        let mut pairs = vec![(small.sampler(Form::Entries), small.sampler_on(TestDevice, change).unwrap())];
+        let mut pairs = vec![(small.sampler(form), small.sampler_on(TestDevice, change).unwrap())];
         if part > 1 {
             let other = problem.sampler_on(TestDevice, change).unwrap();
-            pairs.push((problem.sampler(Form::Entries), other));
+            pairs.push((problem.sampler(form), other));
         }
-        for (there, streamed) in &mut pairs {
-            for mode in 0..3 {
-                let sums = [&mut *there, &mut *streamed].map(|sampler| {
+        for (there, other) in &mut pairs {
+            // Sums over tuples have random signs in them for the core, which are others.
+            for mode in there.modes() {
+                let sums = [&mut *there, &mut *other].map(|sampler| {
                     sampler.sum(mode, 1).unwrap();
                     let rows = sampler.rows[mode] * crate::sampler::sums_len(sampler.pads[mode]);
                     sampler.sums.get(&sampler.device).unwrap()[..rows].to_vec()
                 });
-                assert!(sums[0] == sums[1], "{part} {mode}");
+                assert!(sums[0] == sums[1], "{part} {streamed:?} {mode}");
             }
         }
     }
     let errors = there.squared_error(None, false, ALL).unwrap();
-    let mut streamed = problem.sampler(Form::Streamed);
+    let mut streamed = problem.sampler(Form::StreamedEntries);
     let found = streamed.squared_error(None, false, ALL).unwrap();
     assert!((found / errors - 1.0).abs() < 1e-6, "{found} {errors}");
 }
@@ -57,7 +61,7 @@ fn entries_that_the_device_has_no_room_for_stay_on_the_host() {
             (setup.form, setup.part, setup.reserve) = (form, 2000, reserve);
         })
     };
-    let is_streamed = |sampler: &Sampler<Limited<TestDevice>>| sampler.lead.chains().len() > 1;
+    let is_streamed = |sampler: &Sampler<Limited<TestDevice>>| sampler.parts() > Some(1);
     let all = 100 << 20;
     assert!(!is_streamed(&on(all, Form::Auto, 0).unwrap()));
     // As much as is left for what comes later is not for entries.
@@ -68,8 +72,20 @@ fn entries_that_the_device_has_no_room_for_stay_on_the_host() {
     let mut streamed = on(few, Form::Auto, 0).unwrap();
     assert!(is_streamed(&streamed));
     assert!(matches!(on(1 << 10, Form::Auto, 0).err(), Some(Error::OutOfMemory(_))));
+    // Where tuples have room, their entries need none.
+    let many = Random::new(&[600, 3, 3], &[3, 3, 3], 20_000, 4);
+    let forms = (1..60).map(|step| {
+        let device = Limited::new(TestDevice, step << 14);
+        many.sampler_on(device, |setup| (setup.part, setup.sample) = (500, usize::MAX))
+            .ok()
+            .map(|sampler| (sampler.parts().is_none(), sampler.tuples.is_some()))
+    });
+    let mut forms: Vec<_> = forms.flatten().collect();
+    assert!(forms.is_sorted_by_key(|&(is_there, _)| is_there), "{forms:?}");
+    forms.dedup();
+    assert!(forms.contains(&(false, true)) && forms.ends_with(&[(true, true)]), "{forms:?}");
     // The same draws as if it had been asked for, and about those of entries on the device.
-    let mut asked = on(all, Form::Streamed, 0).unwrap();
+    let mut asked = on(all, Form::StreamedEntries, 0).unwrap();
     let mut there = on(all, Form::Entries, 0).unwrap();
     for sampler in [&mut streamed, &mut asked, &mut there] {
         (1..4).for_each(|epoch| sampler.epoch(epoch, None).unwrap());
@@ -118,17 +134,20 @@ fn signs_of_entries_differ_from_part_to_part() {
     problem.state.core.fill(0.0);
     problem.state.roots.iter_mut().flatten().for_each(|root| *root = 1.0);
     problem.values.fill(0.0);
-    let mut sampler =
-        problem.sampler_on(TestDevice, |setup| (setup.form, setup.part) = (Form::Streamed, 100)).unwrap();
-    let mut sum = 0.0;
-    for epoch in 1..=40 {
-        sampler.prepare(epoch).unwrap();
-        let (lead, core) = (&sampler.lead, &sampler.draw.core);
-        sampler.sweep(lead, crate::parts::Visit::Residuals, core, epoch, true).unwrap();
-        let mut gradient = [0.0];
-        sampler.core.both_gradients.get_first(&sampler.device, &mut gradient).unwrap();
-        sum += f64::from(gradient[0]).powi(2);
+    for form in [Form::StreamedEntries, Form::StreamedTuples] {
+        let mut sampler =
+            problem.sampler_on(TestDevice, |setup| (setup.form, setup.part) = (form, 100)).unwrap();
+        assert!((16..=20).contains(&sampler.parts().unwrap()));
+        let mut sum = 0.0;
+        for epoch in 1..=40 {
+            sampler.prepare(epoch).unwrap();
+            let (lead, core) = (&sampler.lead, &sampler.draw.core);
+            sampler.sweep(lead, crate::parts::Visit::Residuals, core, epoch, true).unwrap();
+            let mut gradient = [0.0];
+            sampler.core.both_gradients.get_first(&sampler.device, &mut gradient).unwrap();
+            sum += f64::from(gradient[0]).powi(2);
+        }
+        // 2,000 if they differ, and twenty times that if they do not.
+        assert!((sum / 40.0 / 2000.0 - 1.0).abs() < 0.7, "{form:?}: {sum}");
     }
-    // 2,000 if they differ, and twenty times that if they do not.
-    assert!((sum / 40.0 / 2000.0 - 1.0).abs() < 0.7, "{sum}");
 }
