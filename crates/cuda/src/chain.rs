@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::Error;
 use crate::arrange::{Arranged, MOST_NUMBERS};
 use crate::device::{Array, Device, MOST_BLOCKS, Module, PADS, launch, pad, stride};
-use crate::stage::{Part, Room, Stage};
+use crate::stage::{Part, Room};
 use crate::stretch::{ByTarget, EntryWork};
+use crate::tables::Tables;
 use crate::tasks::{Split, Tasks, longest};
-use bytemuck::Pod;
 
 /// So many tasks that share a target are many, whose sums the warps of a block add up: so many threads.
 const MANY: u32 = 32;
@@ -326,6 +326,11 @@ impl<D: Device> Chain<D> {
         Ok(())
     }
 
+    /// How many levels it has.
+    pub(crate) fn depth(&self) -> usize {
+        self.levels.len()
+    }
+
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
@@ -337,7 +342,7 @@ impl<D: Device> Chain<D> {
 
     /// How many numbers each table needs: the core, and the nodes of each level, with the slots of tasks that share a node on
     /// the way back; and how many roots.
-    fn room(&self) -> (Vec<usize>, Vec<usize>) {
+    pub(crate) fn room(&self) -> (Vec<usize>, Vec<usize>) {
         let slots_of =
             |level: &Level<D>| level.children.as_ref().map_or(level.parents_count, |work| work.slots);
         let mut slots: Vec<usize> = self.levels.iter().map(slots_of).collect();
@@ -512,71 +517,6 @@ pub(crate) fn gather<D: Device>(
 ) -> Result<(), Error> {
     let (count, grid) = (places.len(), [places.len().div_ceil(THREADS), 1]);
     launch!(device, Module::Common, "gather", grid, THREADS, 0, places, count as u32, from, to)
-}
-
-/// Room for the tables of any one chain at a time, and for its lists, if they are on the host.
-pub(crate) struct Tables<D: Device> {
-    pub(crate) stage: Stage<D>,
-    /// The core, and what each level's nodes have.
-    pub(crate) numbers: Vec<Array<D, f32>>,
-    /// The roots of shares; 1 for the core.
-    pub(crate) roots: Vec<Array<D, f32>>,
-}
-
-impl<D: Device> Tables<D> {
-    pub(crate) fn new(device: &D) -> Result<Self, Error> {
-        let roots = vec![Array::new(device, &[1.0])?];
-        Ok(Tables { stage: Stage::new(device)?, numbers: Vec::new(), roots })
-    }
-
-    /// Makes room for a chain.
-    pub(crate) fn fit(&mut self, device: &D, chain: &Chain<D>) -> Result<(), Error> {
-        let (numbers, roots) = chain.room();
-        chain.part.as_ref().map_or(Ok(()), |part| self.stage.fit(device, part))?;
-        grow(device, &mut self.numbers, &numbers)?;
-        grow(device, &mut self.roots, &roots)
-    }
-
-    /// How large they are.
-    pub(crate) fn sizes(&self) -> [Vec<usize>; 2] {
-        [&self.numbers, &self.roots].map(|arrays| arrays.iter().map(Array::len).collect())
-    }
-
-    /// Makes them as small again as they were, if they are larger.
-    pub(crate) fn cut(&mut self, device: &D, sizes: &[Vec<usize>; 2]) -> Result<(), Error> {
-        for (arrays, sizes) in [&mut self.numbers, &mut self.roots].into_iter().zip(sizes) {
-            arrays.truncate(sizes.len());
-            for (array, &size) in arrays.iter_mut().zip(sizes).filter(|(array, size)| array.len() > **size) {
-                *array = Array::zeros(device, 0)?;
-                *array = Array::zeros(device, size)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn have_room(&self, chain: &Chain<D>) -> bool {
-        let (numbers, roots) = chain.room();
-        holds(&self.numbers, &numbers) && holds(&self.roots, &roots)
-    }
-
-    /// What the last nodes of a chain have, and the roots of their shares.
-    pub(crate) fn last(&self, chain: &Chain<D>) -> (&Array<D, f32>, &Array<D, f32>) {
-        (&self.numbers[chain.levels.len()], &self.roots[chain.levels.len()])
-    }
-}
-
-fn holds<D: Device, T: Pod>(arrays: &[Array<D, T>], lens: &[usize]) -> bool {
-    arrays.len() >= lens.len() && arrays.iter().zip(lens).all(|(array, &len)| array.len() >= len)
-}
-
-fn grow<D: Device, T: Pod>(device: &D, arrays: &mut Vec<Array<D, T>>, lens: &[usize]) -> Result<(), Error> {
-    for (number, &len) in lens.iter().enumerate() {
-        match arrays.get_mut(number) {
-            None => arrays.push(Array::zeros(device, len)?),
-            Some(array) => array.grow(device, len)?,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ mod sort;
 mod stage;
 mod state;
 mod stretch;
+mod tables;
 mod tasks;
 mod terms;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::Error;
 use crate::arrange::{MOST_NUMBERS, Order, Shape, order};
-use crate::chain::{Chain, Frame, Purpose, Tables, most_leaves};
+use crate::chain::{Chain, Frame, Purpose, most_leaves};
 use crate::device::{Array, Device, pad, stride};
 use crate::parts::Parts;
 use crate::rows::RowWork;
@@ -12,6 +12,7 @@ use crate::sampler::{Mean, slots_of, sums_len};
 use crate::setup::{Form, Setup};
 use crate::stage::Room;
 use crate::stretch::EntryWork;
+use crate::tables::Tables;
 use crate::tuples::{Tuples, are_worth};
 
 /// A sample has one in so many entries at least.

@@ -2,8 +2,9 @@
 
 use crate::Error;
 use crate::arrange::Order;
-use crate::chain::{Chain, Frame, Purpose, THREADS, Tables};
+use crate::chain::{Chain, Frame, Purpose, THREADS};
 use crate::device::{Array, Device};
+use crate::tables::Tables;
 
 /// At most so many blocks add up the squares of a part.
 const BLOCKS: usize = 128;

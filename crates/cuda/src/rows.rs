@@ -5,12 +5,13 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::arrange::Order;
 use crate::by_row::{ByRow, places_by_row};
-use crate::chain::{Chain, Frame, Joins, Purpose, Tables, Which};
+use crate::chain::{Chain, Frame, Joins, Purpose, Which};
 use crate::device::{Array, Device, LEAST_TENSOR, Module, PADS, launch};
 use crate::parts;
 use crate::sampler::{Sampler, sums_len};
 use crate::stage::Room;
 use crate::stretch::{ByTarget, EntryWork, Stretch};
+use crate::tables::Tables;
 use crate::tasks::{Tasks, longest};
 
 /// How many tasks there are at least, if these have no fewer entries and no more.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Error;
-use crate::chain::{BEHIND, Frame, Model, THREADS, Tables};
+use crate::chain::{BEHIND, Frame, Model, THREADS};
 use crate::core::Core;
 use crate::device::{Array, Device, Module, launch, pad, stride};
 use crate::graph::Graphs;
@@ -15,6 +15,7 @@ use crate::scalars;
 use crate::setup::Setup;
 use crate::shares::telling;
 use crate::state::{State, natural_len};
+use crate::tables::Tables;
 use crate::terms::Terms;
 use crate::transfer::check_state;
 use crate::tuples::Tuples;

@@ -4,10 +4,11 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::by_row::ByRow;
-use crate::chain::{Joins, Tables};
+use crate::chain::Joins;
 use crate::device::{Array, Device};
 use crate::entry_list::EntryList;
 use crate::stage::{Part, Room};
+use crate::tables::Tables;
 use crate::tasks::{Task, Tasks};
 
 /// Entries in the order of their targets.

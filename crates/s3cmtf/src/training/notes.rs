@@ -13,7 +13,7 @@ const FEWEST: usize = 8;
 
 impl Run {
     /// What is odd about how well the run predicts its test entries: it is no better than offsets, or was better before; that
-    /// another likelihood may be meant; and that a GPU was not used that is there.
+    /// another likelihood may be meant; and that a GPU was not used that is there, or has no room for all entries.
     pub fn notes(&self) -> Vec<String> {
         let end = &self.record.summary;
         let both = end.test_rmse.zip(end.offsets_rmse);

@@ -144,7 +144,7 @@ pub struct Record {
     /// What the run was computed on: `cpu`, or the number of a GPU and its name; not in older records.
     #[serde(default = "cpu")]
     pub device: String,
-    /// Why a GPU was not used that is there.
+    /// Why a GPU was not used that is there, or that entries had no room on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_note: Option<String>,
     /// How often an epoch left the model clearly worse than the start, so that it was taken back and the rate halved.
