@@ -1,7 +1,5 @@
 //! Where the entries of a sampler are: on the device, or on the host in parts.
 
-use std::cell::Cell;
-
 use crate::Error;
 use crate::arrange::{MOST_NUMBERS, Order, Shape, order};
 use crate::chain::{Chain, Frame, Purpose, most_leaves};
@@ -46,27 +44,29 @@ pub(crate) struct Arrangement<D: Device> {
 impl<D: Device> Lists<D> {
     /// The entries of a setup: on the host, if the form says so, or if the device has no room for them and for what comes later.
     pub(crate) fn new(frame: &Frame<'_, D>, setup: &Setup<'_>) -> Result<Self, Error> {
-        let tuples = Cell::new(false);
-        let mut lists = Lists::of(frame, setup, &tuples);
+        let mut found = Found::default();
+        let mut lists = Lists::of(frame, setup, &mut found);
         // What needs less and less of the device, and takes longer.
-        for (form, is_of_tuples) in
-            [(Form::Entries, true), (Form::StreamedTuples, true), (Form::StreamedEntries, false)]
-        {
-            let has_no_room = setup.form == Form::Auto && matches!(lists, Err(Error::OutOfMemory(_)));
-            if has_no_room && (tuples.get() || !is_of_tuples) {
-                lists = Lists::of(frame, &Setup { form, ..*setup }, &Cell::new(false));
+        for (form, may_have_room) in [
+            (Form::Entries, found.tuples_were_tried),
+            (Form::StreamedTuples, found.tuples_are_worth),
+            (Form::StreamedEntries, true),
+        ] {
+            let has_none = setup.form == Form::Auto && matches!(lists, Err(Error::OutOfMemory(_)));
+            if has_none && may_have_room {
+                lists = Lists::of(frame, &Setup { form, ..*setup }, &mut Found::default());
             }
         }
         lists
     }
 
-    /// Those of a form; says whether sums over tuples were tried.
-    fn of(frame: &Frame<'_, D>, setup: &Setup<'_>, tuples: &Cell<bool>) -> Result<Self, Error> {
+    /// Those of a form.
+    fn of(frame: &Frame<'_, D>, setup: &Setup<'_>, found: &mut Found) -> Result<Self, Error> {
         let device = frame.device;
         let plan = Plan::new(frame, setup);
         let mut tables = Tables::new(device)?;
         let entries = match setup.form {
-            Form::Auto | Form::Entries | Form::Tuples => Arrangement::on_device(&plan, &mut tables, tuples),
+            Form::Auto | Form::Entries | Form::Tuples => Arrangement::on_device(&plan, &mut tables, found),
             Form::StreamedEntries => Arrangement::entries_on_host(&plan, &mut tables),
             Form::StreamedTuples => Arrangement::tuples_on_host(&plan, &mut tables),
         };
@@ -84,6 +84,15 @@ impl<D: Device> Lists<D> {
         let _reserve = Array::<D, u8>::zeros(device, setup.reserve + device.reserve())?;
         Ok(lists)
     }
+}
+
+/// What an attempt has found, whether there was room or not.
+#[derive(Default)]
+struct Found {
+    /// Whether entries share their rows often enough for sums over tuples.
+    tuples_are_worth: bool,
+    /// Whether these had no room, or what came behind them.
+    tuples_were_tried: bool,
 }
 
 /// The mode with the most rows, which has the fewest combinations of all others.
@@ -124,26 +133,27 @@ impl<'a, 'b, D: Device> Plan<'a, 'b, D> {
 }
 
 impl<D: Device> Arrangement<D> {
-    fn on_device(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>, tried: &Cell<bool>) -> Result<Self, Error> {
+    fn on_device(plan: &Plan<'_, '_, D>, tables: &mut Tables<D>, found: &mut Found) -> Result<Self, Error> {
         let &Plan { frame, setup, ref pads, lead, every } = plan;
         let Frame { device, rows, .. } = *frame;
         let (arranged, sample) = plan.in_order(lead, MOST_NUMBERS, |ordered| {
             (ordered.all(), ordered.sample(every).map(|places| ordered.some(&places)))
         });
+        let (possible, worth) = are_worth(&arranged, pads);
+        found.tuples_are_worth = possible && worth;
         let mut room = Room::Device(device);
         let chain = Chain::new(frame, &mut room, &arranged, Purpose::Core, None)?;
         tables.fit(device, &chain)?;
         let sample = sample.map(|sample| Chain::new(frame, &mut room, &sample, Purpose::Core, None));
         let sample = sample.transpose()?;
         sample.iter().try_for_each(|sample| tables.fit(device, sample))?;
-        let (possible, worth) = are_worth(&arranged, pads);
         let tuples = match setup.form {
             Form::Tuples if !possible => return Err(no_tuples()),
             Form::Tuples => true,
             Form::Auto => possible && worth,
             Form::Entries | Form::StreamedEntries | Form::StreamedTuples => false,
         };
-        tried.set(tuples);
+        found.tuples_were_tried = tuples;
         let slots = chain.leaves.slots;
         let tuples = tuples.then(|| Tuples::new(frame, &arranged, rows, pads, slots)).transpose();
         let tuples = match tuples {
