@@ -306,10 +306,7 @@ impl<D: Device> Sampler<D> {
         for (number, stretch) in chain.leaves.stretches.iter().enumerate() {
             stretch.load(device, &self.tables)?;
             let (tasks, count) = (&stretch.tasks, stretch.count);
-            let (module, kernel, grid) = match lanes(pad) {
-                Some((module, lanes)) => (module, "leaves", (lanes * count).div_ceil(LEAF_THREADS)),
-                None => (Module::Common, "leaves_any", count),
-            };
+            let (module, kernel, grid) = leaf_kernel(pad, count, ["leaves", "leaves_any"]);
             let shared = if module == Module::Common { LEAF_THREADS * 8 + 2 * pad * 4 } else { 0 };
             launch!(
                 device,
@@ -353,10 +350,7 @@ impl<D: Device> Sampler<D> {
         for stretch in &chain.leaves.stretches {
             stretch.load(&self.device, &self.tables)?;
             let (tasks, count) = (&stretch.tasks, stretch.count);
-            let (module, kernel, grid) = match lanes(pad) {
-                Some((module, lanes)) => (module, "errors", (lanes * count).div_ceil(LEAF_THREADS)),
-                None => (Module::Common, "errors_any", count),
-            };
+            let (module, kernel, grid) = leaf_kernel(pad, count, ["errors", "errors_any"]);
             let shared = if module == Module::Common { LEAF_THREADS * 8 } else { 0 };
             launch!(
                 &self.device,
@@ -416,8 +410,14 @@ impl<D: Device> Sampler<D> {
     }
 }
 
-/// The module of a padded rank, if it has one, and how many threads share a task of its leaves, see leaves.cu.
-fn lanes(pad: usize) -> Option<(Module, usize)> {
-    let module = PADS.iter().find(|&&there| there as usize == pad).map(|&pad| Module::Pad(pad))?;
-    Some((module, (pad / 4).next_power_of_two()))
+/// Where entries of a padded rank are visited: the module, the kernel for that or for any rank, and the blocks for so many tasks. Some threads
+/// share a task, see leaves.cu, or all of a block.
+fn leaf_kernel(pad: usize, tasks: usize, [own, any]: [&'static str; 2]) -> (Module, &'static str, usize) {
+    match PADS.iter().find(|&&there| there as usize == pad) {
+        Some(&there) => {
+            let lanes = (pad / 4).next_power_of_two();
+            (Module::Pad(there), own, (lanes * tasks).div_ceil(LEAF_THREADS))
+        }
+        None => (Module::Common, any, tasks),
+    }
 }

@@ -70,15 +70,15 @@ const GIGABYTE: f64 = 1e9;
 
 fn most_memory() -> Result<usize, Error> {
     let Some(set) = std::env::var_os(MEMORY) else { return Ok(usize::MAX) };
-    let number = set.to_str().map(|set| set.trim().trim_end_matches("GB").trim_end());
-    let gigabytes = number.and_then(|number| number.parse::<f64>().ok());
-    match gigabytes.filter(|gigabytes| gigabytes.is_finite() && *gigabytes > 0.0) {
-        Some(gigabytes) => Ok((gigabytes * GIGABYTE) as usize),
-        None => Err(Error::Problem(format!(
-            "{MEMORY} is {:?}, which is no size such as 8GB or 0.5GB",
-            set.to_string_lossy()
-        ))),
-    }
+    set.to_str().and_then(bytes).ok_or_else(|| {
+        let found = set.to_string_lossy();
+        Error::Problem(format!("{MEMORY} is {found:?}, which is no size such as 8GB or 0.5GB"))
+    })
+}
+
+fn bytes(size: &str) -> Option<usize> {
+    let gigabytes: f64 = size.trim().trim_end_matches("GB").trim_end().parse().ok()?;
+    (gigabytes.is_finite() && gigabytes > 0.0).then_some((gigabytes * GIGABYTE) as usize)
 }
 
 /// Whether the reason is that there is no GPU at all.
@@ -110,4 +110,21 @@ fn refused(
         (ablated(Component::RaoBlackwell), "where rao-blackwell is ablated"),
     ];
     all.into_iter().find_map(|(is_asked, why)| is_asked.then_some(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_are_gigabytes() {
+        let found = ["8GB", "0.5 GB", " 2 ", "1e1GB"].map(bytes);
+        assert_eq!(
+            found,
+            [Some(8_000_000_000), Some(500_000_000), Some(2_000_000_000), Some(10_000_000_000)]
+        );
+        for wrong in ["", "GB", "8MB", "-1GB", "0", "NaN", "inf", "8GBs", "eight"] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+    }
 }
